@@ -1,0 +1,33 @@
+// Clocks as values: whoever needs the time is handed one, so a test can hand in its own.
+#pragma once
+
+#include "suimon/time.h"
+
+namespace suimon {
+
+// Thread rule: now() may be called by any thread, unless a clock says otherwise.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual Instant now() const = 0;
+};
+
+// CLOCK_BOOTTIME: what all decisions are made on.
+class BootClock final : public Clock {
+ public:
+  Instant now() const override { return boot_now(); }
+};
+
+// A clock that moves only when told to. For one thread.
+class ManualClock final : public Clock {
+ public:
+  explicit ManualClock(Instant start = {}) : now_(start) {}
+  Instant now() const override { return now_; }
+  void set(Instant now) { now_ = now; }
+  void advance(Duration by) { now_ = now_ + by; }
+
+ private:
+  Instant now_;
+};
+
+}  // namespace suimon

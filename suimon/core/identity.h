@@ -1,0 +1,39 @@
+// From a client's attributes to the Key under which its state is kept.
+//
+// Identity is a keyed hash under a secret that lives outside every table and store, so state
+// names nobody: it is pseudonymous (whoever holds the secret can try values), not anonymous.
+// Each limit hashes under its own derived key, so the same client has unrelated keys in two
+// limits. Thread rule: values and pure functions.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "suimon/base/siphash.h"
+#include "suimon/core/charge.h"
+
+namespace suimon {
+
+// The secret under which all hashes are keyed.
+struct Secret {
+  SipKey key;
+};
+
+// A secret that nobody else has, from the system's random source.
+Secret random_secret();
+
+// The key for one purpose ("table", later "log" and others) and one name, derived from the secret.
+SipKey derive(const Secret& secret, std::string_view purpose, std::string_view name);
+
+// Appends one part of a composite key: its length, then its bytes. The encoding is injective, so
+// ("aa", "b") and ("a", "ab") never meet.
+void append_part(std::string& encoded, std::string_view part);
+
+// The Key of encoded parts under a limit's derived key. Source: SipHash-1-3 with 128 bits.
+inline Key key_of(const SipKey& limit_key, std::string_view encoded) {
+  const Hash128 hash = siphash128<1, 3>(limit_key, encoded);
+  return {hash.high, hash.low};
+}
+
+}  // namespace suimon
