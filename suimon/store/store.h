@@ -1,0 +1,63 @@
+// Where state lives. One interface for memory and for every remote store: there is no second,
+// asynchronous one, because `done` may run before take() returns or later.
+//
+// Contract (tests/store_contract_test.cc runs it over THE LIST in store/stores.h):
+//   - The charges of a group are spent all or none. A group of which one charge is refused
+//     leaves nothing behind, and each of its charges still hears its own decision.
+//   - Groups are independent of each other and are decided in order.
+//   - A refusal is a Decision; an Error means that the store itself failed.
+//   - `done` runs exactly once per take().
+//   - A charge for a key that was never seen, or whose state is full again, meets a full bucket.
+//   - State of an older shape is converted to the newest of its limit before it is used.
+//   - Memory is bounded; what happens at the bound is said by each store and counted.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "suimon/core/charge.h"
+#include "suimon/core/shapes.h"
+#include "suimon/result.h"
+
+namespace suimon {
+
+// The charges of one request, at most kMostCharges. The caller owns both arrays (of equal length)
+// and keeps them until `done` has run; the store fills in the decisions.
+struct Group {
+  std::span<const Charge> charges;
+  std::span<Decision> decisions;
+  bool taken = false;  // every charge was admitted (and spent, unless it only looked)
+};
+
+// What runs when all groups of a take() have been decided: a function and its context, because a
+// closure would allocate on the way of every decision.
+struct Done {
+  void (*run)(void* context, const Result<void>& result) = nullptr;
+  void* context = nullptr;
+};
+
+// Figures of a store, for metrics: counters and gauges that are read, never scanned.
+struct StoreFigures {
+  std::uint64_t entries = 0;    // keys that have state now
+  std::uint64_t bytes = 0;      // memory of the whole table
+  std::uint64_t evictions = 0;  // live states that had to go
+  std::uint64_t overflows = 0;  // charges that went to a limit's overflow bucket
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  virtual std::string_view name() const = 0;
+
+  // Makes shapes known, at load and never per decision. Must run before charges of a shape come.
+  virtual Result<void> adopt(std::span<const Shape* const> shapes) = 0;
+
+  // Decides the groups as of `now` (a store with a clock of its own uses that). Any thread.
+  virtual void take(std::span<Group> groups, Instant now, Done done) = 0;
+
+  virtual StoreFigures figures() const = 0;
+};
+
+}  // namespace suimon

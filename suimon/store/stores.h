@@ -1,0 +1,25 @@
+// THE LIST of stores. To add one: a file in store/ and its line in stores.cc.
+//
+// A store is named by a URL, such as memory://?max_keys=1000000.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "suimon/result.h"
+#include "suimon/store/store.h"
+
+namespace suimon {
+
+struct StoreKind {
+  std::string_view scheme;  // what stands before "://"
+  Result<std::unique_ptr<Store>> (*open)(std::string_view parameters);
+};
+
+std::span<const StoreKind> registered_stores();
+
+// Opens the store that the URL names. The error says which part of the URL is wrong.
+Result<std::unique_ptr<Store>> open_store(std::string_view url);
+
+}  // namespace suimon

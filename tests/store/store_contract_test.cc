@@ -1,0 +1,505 @@
+// The contract of suimon/store/store.h, said once and run over every registered store.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include "suimon/base/siphash.h"
+#include "tests/core/model.h"
+#include "tests/core/worlds.h"
+#include "tests/store/subjects.h"
+
+namespace suimon {
+namespace {
+
+using namespace test;
+
+class StoreContract : public testing::TestWithParam<std::string> {
+ protected:
+  std::string bounded(std::uint64_t max_keys) const {
+    return GetParam() + "?max_keys=" + std::to_string(max_keys);
+  }
+};
+
+std::vector<std::string> store_urls() {
+  std::vector<std::string> urls;
+  for (const StoreKind& kind : registered_stores())
+    urls.push_back(std::string(kind.scheme) + "://");
+  return urls;
+}
+INSTANTIATE_TEST_SUITE_P(All, StoreContract, testing::ValuesIn(store_urls()), test_name);
+
+constexpr Key kA{1, 1};
+constexpr Key kB{2, 2};
+
+// Keys as a hash makes them: every bit varies.
+Key key_number(std::uint64_t n) {
+  const Hash128 hash =
+      siphash128<1, 3>(SipKey{1, 2}, {reinterpret_cast<const char*>(&n), sizeof n});
+  return {hash.high, hash.low};
+}
+
+TEST_P(StoreContract, AnUnknownKeyMeetsAFullBucketAndALookLeavesNone) {
+  StoreWithLimit s(GetParam(), {5, per_second(1)});
+  EXPECT_EQ(s.apply(Op::peek, 1, at(0s)).remaining(), 5u);
+  EXPECT_EQ(s.apply(Op::take, 0, at(0s)).remaining(), 5u);
+  EXPECT_EQ(s.apply(Op::give_back, 3, at(0s)).remaining(), 5u);
+  EXPECT_EQ(s.apply(Op::take_up_to, 0, at(0s)).granted(), 0u);
+  EXPECT_TRUE(s.apply(Op::take, 6, at(0s)).never());
+  EXPECT_EQ(s.store->figures().entries, 0u);
+  EXPECT_EQ(s.apply(Op::take, 1, at(0s)).remaining(), 4u);
+  EXPECT_EQ(s.store->figures().entries, 1u);
+  EXPECT_EQ(s.apply(Op::take, 1, at(0s), kB).remaining(), 4u);
+}
+
+TEST_P(StoreContract, EveryOperationDoesWhatItSays) {
+  StoreWithLimit s(GetParam(), {5, per_second(1)});
+  EXPECT_EQ(s.apply(Op::take, 2, at(0s)).granted(), 2u);
+  EXPECT_EQ(s.apply(Op::take_up_to, 9, at(0s)).granted(), 3u);
+  EXPECT_EQ(s.apply(Op::give_back, 1, at(0s)).remaining(), 1u);
+  EXPECT_EQ(s.apply(Op::peek, 1, at(0s)).remaining(), 1u);
+  EXPECT_EQ(s.apply(Op::force, 3, at(0s)).remaining(), 0u);  // 2 in debt
+  EXPECT_EQ(s.apply(Op::take, 1, at(0s)).retry_after(), 3s);
+  EXPECT_TRUE(s.apply(Op::reserve, 1, at(0s), kA, 2999ms).limited());
+  EXPECT_EQ(s.apply(Op::reserve, 1, at(0s), kA, 3s).wait(), 3s);
+  EXPECT_TRUE(s.apply(Op::reserve, 6, at(0s), kA, 300s).never());
+  EXPECT_EQ(s.apply(Op::peek, 5, at(0s)).retry_after(), 8s);
+}
+
+TEST_P(StoreContract, AGroupIsTakenAllOrNoneAndEachChargeHearsItsOwnDecision) {
+  StoreWithLimit s(GetParam(), {5, per_second(1)});
+  s.apply(Op::take, 4, at(0s), kB);
+  const std::array group{Charge{.key = kA, .amount = 3}, Charge{.key = kB, .amount = 2}};
+  std::array<Decision, 2> decisions;
+  bool taken = true;
+  ASSERT_TRUE(take_group(*s.store, group, decisions, at(0s), &taken));
+  EXPECT_FALSE(taken);
+  EXPECT_TRUE(decisions[0].allowed());
+  EXPECT_EQ(decisions[0].remaining(), 5u);
+  EXPECT_EQ(decisions[0].granted(), 0u);
+  EXPECT_TRUE(decisions[1].limited());
+  EXPECT_EQ(decisions[1].remaining(), 1u);
+  EXPECT_EQ(decisions[1].retry_after(), 1s);
+  EXPECT_EQ(s.store->figures().entries, 1u);  // the refusal left nothing behind
+  ASSERT_TRUE(take_group(*s.store, group, decisions, at(1s), &taken));
+  EXPECT_TRUE(taken);
+  EXPECT_EQ(decisions[0].remaining(), 2u);
+  EXPECT_EQ(decisions[1].remaining(), 0u);
+}
+
+TEST_P(StoreContract, WhateverAChargeAsksForIsNotSpentWhenItsGroupIsRefused) {
+  for (const Op op : {Op::take, Op::take_up_to, Op::give_back, Op::force, Op::reserve}) {
+    StoreWithLimit s(GetParam(), {5, per_second(1)});
+    s.apply(Op::take, 2, at(0s), kA);
+    // More than is there, or than the capacity: still not refused for its own sake.
+    const std::uint64_t n = op == Op::take ? 3 : op == Op::reserve ? 5 : 9;
+    const std::array group{Charge{.key = kA, .amount = n, .max_wait = 10s, .op = op},
+                           Charge{.key = kB, .amount = 6}};
+    std::array<Decision, 2> decisions;
+    bool taken = true;
+    ASSERT_TRUE(take_group(*s.store, group, decisions, at(0s), &taken));
+    EXPECT_FALSE(taken);
+    EXPECT_TRUE(decisions[0].allowed()) << static_cast<int>(op);
+    EXPECT_EQ(decisions[0].granted(), 0u) << static_cast<int>(op);
+    EXPECT_EQ(decisions[0].remaining(), 3u) << static_cast<int>(op);
+    EXPECT_TRUE(decisions[1].never());
+    EXPECT_EQ(s.apply(Op::peek, 1, at(0s), kA).remaining(), 3u) << static_cast<int>(op);
+  }
+}
+
+TEST_P(StoreContract, OneKeySeveralTimesInOneGroupIsSpentSeveralTimes) {
+  StoreWithLimit s(GetParam(), {10, per_second(1)});
+  const std::array three{Charge{.key = kA, .amount = 1}, Charge{.key = kA, .amount = 2},
+                         Charge{.key = kA, .amount = 3}};
+  std::array<Decision, 3> decisions;
+  bool taken = false;
+  ASSERT_TRUE(take_group(*s.store, three, decisions, at(0s), &taken));
+  EXPECT_TRUE(taken);
+  EXPECT_EQ(decisions[0].remaining(), 9u);
+  EXPECT_EQ(decisions[1].remaining(), 7u);
+  EXPECT_EQ(decisions[2].remaining(), 4u);
+  EXPECT_EQ(s.apply(Op::peek, 1, at(0s)).remaining(), 4u);
+  // 6 more do not fit into 4: nothing is spent, and the wait is that of all three together.
+  ASSERT_TRUE(take_group(*s.store, three, decisions, at(0s), &taken));
+  EXPECT_FALSE(taken);
+  EXPECT_EQ(decisions[2].retry_after(), 2s);
+  EXPECT_EQ(s.apply(Op::peek, 1, at(0s)).remaining(), 4u);
+  ASSERT_TRUE(take_group(*s.store, three, decisions, at(1999ms), &taken));
+  EXPECT_FALSE(taken);
+  ASSERT_TRUE(take_group(*s.store, three, decisions, at(2s), &taken));
+  EXPECT_TRUE(taken);
+}
+
+TEST_P(StoreContract, OneKeyWhoseChargesTogetherExceedTheCapacityIsNever) {
+  StoreWithLimit s(GetParam(), {10, per_second(1)});
+  const std::array two{Charge{.key = kA, .amount = 6}, Charge{.key = kA, .amount = 5}};
+  std::array<Decision, 2> decisions;
+  bool taken = true;
+  ASSERT_TRUE(take_group(*s.store, two, decisions, at(0s), &taken));
+  EXPECT_FALSE(taken);
+  EXPECT_TRUE(decisions[0].allowed());
+  EXPECT_TRUE(decisions[1].never());
+  EXPECT_EQ(decisions[1].remaining(), 10u);
+}
+
+TEST_P(StoreContract, GroupsAreIndependentAndInOrderAndDoneRunsOnce) {
+  StoreWithLimit s(GetParam(), {3, per_second(1)});
+  std::array<Charge, 6> charges;
+  std::array<Decision, 6> decisions;
+  std::vector<Group> groups;
+  for (std::size_t i = 0; i < 3; ++i) {
+    charges[2 * i] = {.key = kA, .amount = i == 1 ? 3u : 1u};
+    charges[2 * i + 1] = {.key = kB, .amount = 1};
+    groups.push_back({{&charges[2 * i], 2}, {&decisions[2 * i], 2}});
+  }
+  int runs = 0;
+  s.store->take(groups, at(0s),
+                {[](void* context, const Result<void>& result) {
+                   EXPECT_TRUE(result);
+                   ++*static_cast<int*>(context);
+                 },
+                 &runs});
+  EXPECT_EQ(runs, 1);
+  EXPECT_TRUE(groups[0].taken);
+  EXPECT_FALSE(groups[1].taken);
+  EXPECT_TRUE(groups[2].taken);
+  EXPECT_EQ(decisions[4].remaining(), 1u);
+  EXPECT_EQ(decisions[5].remaining(), 1u);
+  s.store->take({}, at(0s),
+                {[](void* context, const Result<void>&) { ++*static_cast<int*>(context); }, &runs});
+  EXPECT_EQ(runs, 2);
+}
+
+TEST_P(StoreContract, AFullBucketEqualsAnAbsentOne) {
+  // One bucket is given time, the other one is new: all answers are the same.
+  StoreWithLimit s(GetParam(), {7, {3, 2s}});
+  s.apply(Op::take, 7, at(0s), kA);
+  const Duration full = s.apply(Op::peek, 1, at(0s), kA).reset_after();
+  EXPECT_EQ(full, 4'666'666'667ns);
+  for (const Op op : {Op::peek, Op::take_up_to, Op::take}) {
+    for (const std::uint64_t n : {0u, 2u, 5u, 8u}) {
+      const Decision old = s.apply(op, n, at(full), kA);
+      const Decision fresh = s.apply(op, n, at(full), kB);
+      EXPECT_EQ(old.outcome(), fresh.outcome());
+      EXPECT_EQ(old.remaining(), fresh.remaining());
+      EXPECT_EQ(old.retry_after(), fresh.retry_after());
+      EXPECT_EQ(old.reset_after(), fresh.reset_after());
+    }
+  }
+}
+
+TEST_P(StoreContract, AgreesWithTheModelOnManyKeysAtOnce) {
+  Dice dice(50);
+  for (std::uint64_t round = 0; round < 20 * stretch(); ++round) {
+    const Limit limit = any_limit(dice);
+    StoreWithLimit s(GetParam(), limit);
+    Timeline time(dice, limit);
+    std::vector<FluidBucket> models(4, FluidBucket(limit));
+    std::int64_t hint = time.now();
+    for (int i = 0; i < 1000; ++i) {
+      const std::int64_t now = time.next(hint);
+      const std::size_t key = dice.uniform(0, 3);
+      const std::uint64_t n = any_cost(dice, limit.capacity);
+      const Decision d = s.apply(Op::take, n, Instant(Duration(now)), key_number(key));
+      const bool holds = n <= limit.capacity && models[key].holds(now, n);
+      ASSERT_EQ(d.allowed(), holds) << "SUIMON_SEED=" << seed();
+      if (d.allowed()) models[key].remove(now, n);
+      ASSERT_EQ(d.remaining(), models[key].whole(now)) << "SUIMON_SEED=" << seed();
+      if (d.limited()) {
+        ASSERT_EQ(d.retry_after()->count(), models[key].wait_for(now, n)) << seed();
+        if (!__builtin_add_overflow(now, d.retry_after()->count(), &hint)) continue;
+      }
+      hint = now;
+    }
+  }
+}
+
+// Sixteen threads take pairs in opposite order: nobody waits for ever, and the sums are exact.
+TEST_P(StoreContract, PairsInOppositeOrderNeitherDeadlockNorLoseACharge) {
+  constexpr std::uint64_t kThreads = 16;
+  constexpr std::uint64_t kRounds = 2'000;
+  constexpr std::uint64_t kKeys = 8;
+  constexpr std::uint64_t kCapacity = 3'000;
+  StoreWithLimit s(GetParam(), {kCapacity, per_day(1)});
+  std::array<std::atomic<std::uint64_t>, kKeys> spent{};
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::uint64_t i = 0; i < kRounds; ++i) {
+        const std::uint64_t x = (i + t) % kKeys;
+        const std::uint64_t y = (i * 3 + t + 1) % kKeys;
+        std::array pair{Charge{.key = key_number(x)}, Charge{.key = key_number(y)}};
+        if (t % 2 == 1) std::swap(pair[0], pair[1]);
+        std::array<Decision, 2> decisions;
+        bool taken = false;
+        const auto result = take_group(*s.store, pair, decisions, at(0s), &taken);
+        if (!result || !taken) continue;
+        ++spent[x];
+        ++spent[y];
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::uint64_t sum = 0;
+  for (std::uint64_t key = 0; key < kKeys; ++key) {
+    EXPECT_LE(spent[key], kCapacity);
+    EXPECT_EQ(s.apply(Op::peek, 1, at(0s), key_number(key)).remaining(), kCapacity - spent[key]);
+    sum += spent[key];
+  }
+  EXPECT_GT(sum, kCapacity * (kKeys - 1));
+}
+
+// A hundred pairs of one token each at one instant, and enough for fifty: exactly fifty are taken,
+// so no refusal was owed to tokens that another request held only for a moment.
+TEST_P(StoreContract, RivalsAreNeverRefusedForTokensThatWereNotSpent) {
+  for (std::uint64_t round = 0; round < 50; ++round) {
+    StoreWithLimit s(GetParam(), {50, per_day(1)});
+    std::atomic<int> taken_pairs{0};
+    std::vector<std::thread> threads;
+    for (std::uint64_t t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        for (std::uint64_t i = 0; i < 50; ++i) {
+          // Every other group asks for a cost that cannot be: it must not be seen by anybody.
+          std::array pair{Charge{.key = kA}, Charge{.key = kB, .amount = i % 2 == 0 ? 1u : 51u}};
+          if (t % 2 == 1) std::swap(pair[0], pair[1]);
+          std::array<Decision, 2> decisions;
+          bool taken = false;
+          if (take_group(*s.store, pair, decisions, at(0s), &taken) && taken) ++taken_pairs;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    ASSERT_EQ(taken_pairs, 50);
+  }
+}
+
+TEST_P(StoreContract, AReloadWithTheSameParametersKeepsNumberAndState) {
+  StoreWithLimit s(GetParam(), {10, per_second(1)}, at(0s));
+  for (int i = 0; i < 10; ++i) s.apply(Op::take, 1, at(1s));
+  const ShapeNumber before = s.shape;
+  int allowed = 0;
+  for (int i = 0; i < 100; ++i) {
+    s.change({10, per_second(1)}, at(1s + i * 10ms));
+    allowed += s.apply(Op::take, 5, at(1s + i * 10ms)).allowed() ? 1 : 0;
+  }
+  EXPECT_EQ(s.shape, before);
+  EXPECT_EQ(allowed, 0);
+  EXPECT_EQ(s.apply(Op::take, 1, at(2s)).remaining(), 0u);
+}
+
+TEST_P(StoreContract, AChangeTakesEffectAtItsInstantNotAtTheNextTouch) {
+  StoreWithLimit s(GetParam(), {10, per_second(1)}, at(0s));
+  s.apply(Op::take, 10, at(0s));
+  // 4 flow in at 1/s; then it is 1 per 10 s. Converted at the touch, 64 s would have filled it.
+  s.change({10, {1, 10s}}, at(4s));
+  EXPECT_EQ(s.apply(Op::peek, 1, at(4s)).remaining(), 4u);
+  EXPECT_EQ(s.apply(Op::peek, 1, at(13'999'999'999ns)).remaining(), 4u);
+  EXPECT_EQ(s.apply(Op::peek, 1, at(14s)).remaining(), 5u);
+  EXPECT_EQ(s.apply(Op::take, 9, at(24s)).retry_after(), 30s);
+  EXPECT_EQ(s.apply(Op::take, 6, at(24s)).remaining(), 0u);
+}
+
+TEST_P(StoreContract, SeveralChangesBetweenTwoTouchesAreAllApplied) {
+  StoreWithLimit s(GetParam(), {10, per_second(1)}, at(0s));
+  s.apply(Op::take, 10, at(0s));          // owes 10
+  s.change({20, per_second(2)}, at(3s));  // owes 7, of 20
+  s.change({20, {1, 5s}}, at(5s));        // owes 3
+  s.change({4, {1, 1s}}, at(10s));        // owes 2, of 4
+  EXPECT_EQ(s.apply(Op::peek, 1, at(10s)).remaining(), 2u);
+  EXPECT_EQ(s.apply(Op::peek, 1, at(11s)).remaining(), 3u);
+  EXPECT_EQ(s.apply(Op::peek, 1, at(12s)).remaining(), 4u);
+}
+
+TEST_P(StoreContract, AnOldSnapshotsNumberMeetsTheNewestParameters) {
+  StoreWithLimit s(GetParam(), {10, per_second(1)}, at(0s));
+  const ShapeNumber old = s.shape;
+  s.apply(Op::take, 8, at(0s));
+  s.change({3, per_second(1)}, at(0s));
+  const Decision d = take_one(*s.store, {.key = kA, .amount = 1, .shape = old}, at(0s));
+  EXPECT_EQ(d.capacity(), 3u);
+  EXPECT_TRUE(d.limited());
+  EXPECT_EQ(d.retry_after(), 6s);  // owes 8, and holds 3
+}
+
+TEST_P(StoreContract, AnotherTierIsReadAsOfTheRequestAndHandsOutNothing) {
+  StoreWithLimit s(GetParam(), {10, per_second(1)}, at(0s));
+  const ShapeNumber free = s.shape;
+  s.change({100, per_second(10)}, at(0s), "premium");
+  const ShapeNumber premium = s.shape;
+  ASSERT_NE(free, premium);
+  const auto charge = [](ShapeNumber shape, std::uint64_t n) {
+    return Charge{.key = kA, .amount = n, .shape = shape};
+  };
+  EXPECT_EQ(take_one(*s.store, charge(free, 10), at(0s)).remaining(), 0u);
+  // Owes 6 at 4 s, under either tier; from then on it is repaid at 10/s.
+  EXPECT_EQ(take_one(*s.store, charge(premium, 10), at(4s)).remaining(), 84u);
+  EXPECT_TRUE(take_one(*s.store, charge(free, 1), at(4s)).limited());
+  EXPECT_EQ(take_one(*s.store, charge(premium, 84), at(4s)).remaining(), 0u);
+  for (int i = 0; i < 100; ++i) {  // going to and fro mints nothing
+    EXPECT_TRUE(take_one(*s.store, charge(i % 2 == 0 ? free : premium, 1), at(4s)).limited());
+  }
+}
+
+TEST_P(StoreContract, LimitedClientsStayLimitedInAFloodOfInventedKeys) {
+  constexpr std::uint64_t kMaxKeys = 10'000;
+  constexpr std::uint64_t kLimited = 1'000;
+  constexpr std::uint64_t kFlood = 200'000;
+  StoreWithLimit s(bounded(kMaxKeys), {5, per_day(1)});
+  for (std::uint64_t i = 0; i < kLimited; ++i) s.apply(Op::take, 5, at(0s), key_number(i));
+  std::uint64_t most_bytes = 0;
+  std::uint64_t allowed = 0;
+  for (std::uint64_t i = 0; i < kFlood; ++i) {
+    allowed += s.apply(Op::take, 1, at(1s), key_number(kLimited + i)).allowed() ? 1 : 0;
+    most_bytes = std::max(most_bytes, s.store->figures().bytes);
+  }
+  const StoreFigures figures = s.store->figures();
+  EXPECT_LE(figures.entries, kMaxKeys + 1);  // and the one overflow bucket
+  EXPECT_LE(most_bytes, (kMaxKeys + 1) * 256);
+  EXPECT_GE(figures.overflows, kFlood - kMaxKeys);
+  EXPECT_EQ(figures.evictions, 0u);
+  EXPECT_LE(allowed, kMaxKeys - kLimited + 5);  // the overflow bucket holds 5
+  for (std::uint64_t i = 0; i < kLimited; ++i) {
+    ASSERT_TRUE(s.apply(Op::take, 1, at(1s), key_number(i)).limited()) << i;
+  }
+}
+
+TEST_P(StoreContract, StatesThatAreFullAgainMakeRoom) {
+  constexpr std::uint64_t kMaxKeys = 100;
+  StoreWithLimit s(bounded(kMaxKeys), {5, per_second(1)});
+  for (std::uint64_t second = 0; second < 50; ++second) {
+    const Instant now = at(std::chrono::seconds(second));
+    for (std::uint64_t i = 0; i < kMaxKeys; ++i) {
+      ASSERT_TRUE(s.apply(Op::take, 1, now, key_number(second * kMaxKeys + i)).allowed());
+    }
+  }
+  EXPECT_EQ(s.store->figures().entries, kMaxKeys);
+  EXPECT_EQ(s.store->figures().overflows, 0u);
+}
+
+TEST_P(StoreContract, TheOverflowBucketIsItsLimitsOwn) {
+  StoreWithLimit s(bounded(1), {5, per_day(1)});
+  const auto* other =
+      *s.shapes.assign("other", "", Algorithm::token_bucket, {2, per_day(1)}, at(0s));
+  ASSERT_TRUE(s.store->adopt({&other, 1}));
+  s.apply(Op::take, 1, at(0s), kA);
+  const auto take = [&](std::uint64_t key, ShapeNumber shape) {
+    return take_one(*s.store, {.key = key_number(key), .shape = shape}, at(0s)).allowed();
+  };
+  for (std::uint64_t key = 0; key < 5; ++key) EXPECT_TRUE(take(key, s.shape)) << key;
+  EXPECT_FALSE(take(5, s.shape));
+  EXPECT_TRUE(take(6, other->number));
+  EXPECT_TRUE(take(7, other->number));
+  EXPECT_FALSE(take(8, other->number));
+  EXPECT_EQ(s.apply(Op::peek, 1, at(0s), kA).remaining(), 4u);
+  EXPECT_EQ(s.store->figures().overflows, 9u);
+}
+
+TEST_P(StoreContract, OneKeyTwiceInAGroupIsOneBucketAtTheBoundToo) {
+  StoreWithLimit s(bounded(1), {10, per_day(1)});
+  const std::array twice{Charge{.key = kA, .amount = 4}, Charge{.key = kA, .amount = 4}};
+  std::array<Decision, 2> decisions;
+  bool taken = false;
+  ASSERT_TRUE(take_group(*s.store, twice, decisions, at(0s), &taken));
+  EXPECT_TRUE(taken);
+  EXPECT_EQ(s.store->figures().overflows, 0u);
+  EXPECT_EQ(s.apply(Op::peek, 1, at(0s)).remaining(), 2u);
+}
+
+TEST_P(StoreContract, ALateClockMintsNothingAfterAStateWasDropped) {
+  StoreWithLimit s(bounded(1), {10, per_second(1)});
+  ASSERT_TRUE(s.apply(Op::take, 10, at(0s), kA).allowed());
+  // At 10 s it is full and makes room for B; B is full at 11 s and makes room again.
+  ASSERT_TRUE(s.apply(Op::take, 1, at(10s), kB).allowed());
+  ASSERT_TRUE(s.apply(Op::take, 1, at(11s), key_number(3)).allowed());
+  EXPECT_EQ(s.store->figures().overflows, 0u);
+  // A thread whose clock says 0.5 s has no room now; one whose clock says 12 s makes it, and
+  // takes all. Then the first comes back to A at its old time.
+  Admissions a;
+  a.add(0, 10);
+  for (const Duration when : {12s + 0ms, 0s + 500ms, 12s + 0ms, 13s + 0ms}) {
+    const Decision d = s.apply(Op::take, 3, at(when), kA);
+    if (d.allowed()) a.add(d.at().ns, 3);
+  }
+  EXPECT_TRUE(a.within({10, per_second(1)}));
+}
+
+// Many keys in a small store, clocks that lag: per key the bound holds, dropped states or not.
+TEST_P(StoreContract, StatesThatComeAndGoKeepTheBoundWithClocksThatLag) {
+  Dice dice(51);
+  const Limit limit{4, per_second(1)};
+  for (std::uint64_t round = 0; round < 20 * stretch(); ++round) {
+    StoreWithLimit s(bounded(8), limit);
+    std::map<std::uint64_t, Admissions> admitted;
+    std::int64_t now = 0;
+    std::uint64_t own = 0;
+    for (int i = 0; i < 3'000; ++i) {
+      now += static_cast<std::int64_t>(dice.uniform(0, 600'000'000));
+      const std::int64_t read = now - static_cast<std::int64_t>(dice.any_size(0, 5'000'000'000));
+      const std::uint64_t key = dice.uniform(0, 19);
+      const std::uint64_t n = dice.uniform(1, 4);
+      const std::uint64_t overflows = s.store->figures().overflows;
+      const Decision d = s.apply(Op::take, n, Instant(Duration(read)), key_number(key));
+      const bool shared = s.store->figures().overflows != overflows;
+      own += shared ? 0 : 1;
+      // A new state is decided at an instant that has been read already, if the caller's own lies
+      // before that: the bound is about the instants for which decisions were made.
+      ASSERT_GE(d.at().ns, read);
+      ASSERT_LE(d.at().ns, now);
+      if (d.allowed()) admitted[shared ? 1'000 : key].add(d.at().ns, n);
+    }
+    for (auto& [key, admissions] : admitted) {
+      ASSERT_TRUE(admissions.within(limit)) << "key " << key << ", SUIMON_SEED=" << seed();
+    }
+    ASSERT_GT(own, 500u);
+  }
+}
+
+TEST_P(StoreContract, TheEndOfTimeDropsNobodyWhoOwes) {
+  StoreWithLimit s(bounded(1), {10, per_day(1)});
+  ASSERT_TRUE(s.apply(Op::take, 10, Instant::max(), kA).allowed());
+  s.apply(Op::take, 1, Instant::max(), kB);
+  EXPECT_TRUE(s.apply(Op::take, 1, Instant::max(), kA).limited());
+}
+
+// Threads take from the same keys while the limit changes under them: no state is lost.
+TEST_P(StoreContract, ReloadsUnderTrafficKeepTheDebt) {
+  StoreWithLimit s(GetParam(), {1'000, per_day(1)}, at(0s));
+  const ShapeNumber old = s.shape;
+  std::atomic<std::uint64_t> spent{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 2'000; ++i) {
+        const Charge charge{.key = kA, .shape = old};
+        if (take_one(*s.store, charge, at(1s)).allowed()) ++spent;
+      }
+    });
+  }
+  for (std::uint64_t i = 1; i <= 200; ++i) s.change({1'000 + i % 2, per_day(1)}, at(1s));
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GE(spent, 1'000u);
+  EXPECT_LE(spent, 1'001u);
+}
+
+TEST(StoreUrls, SayWhichPartIsWrong) {
+  EXPECT_TRUE(open_store("memory://"));
+  EXPECT_TRUE(open_store("memory://?max_keys=5"));
+  for (const char* url : {"memory", "nowhere://", "://", ""}) {
+    const auto opened = open_store(url);
+    ASSERT_FALSE(opened) << url;
+    EXPECT_NE(opened.error().text.find("memory://"), std::string::npos) << opened.error().text;
+  }
+  for (const char* url : {"memory://?max_keys=0", "memory://?max_keys=", "memory://?max_keys=-1",
+                          "memory://?max_keys=4294967297", "memory://?max_keys=1x",
+                          "memory://?keys=1", "memory://host"}) {
+    const auto opened = open_store(url);
+    ASSERT_FALSE(opened) << url;
+    EXPECT_NE(opened.error().text.find("max_keys=N"), std::string::npos) << opened.error().text;
+  }
+}
+
+}  // namespace
+}  // namespace suimon

@@ -1,0 +1,137 @@
+// Everything that limits one client by one token bucket, under one name each, so that a case is
+// written once and run over all: TokenBucket, Limiter, and every registered store.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "suimon/limiter.h"
+#include "suimon/store/stores.h"
+#include "suimon/token_bucket.h"
+#include "tests/timeline.h"
+
+namespace suimon::test {
+
+// Runs one group and waits for its answer; every store here answers inline or later, once.
+inline Result<void> take_group(Store& store, std::span<const Charge> charges,
+                               std::span<Decision> decisions, Instant now, bool* taken = nullptr) {
+  Group group{charges, decisions};
+  struct Answer {
+    int runs = 0;
+    Result<void> result;
+  } answer;
+  store.take({&group, 1}, now,
+             {[](void* context, const Result<void>& result) {
+                auto& a = *static_cast<Answer*>(context);
+                ++a.runs;
+                a.result = result;
+              },
+              &answer});
+  EXPECT_EQ(answer.runs, 1) << "done runs exactly once";
+  if (taken != nullptr) *taken = group.taken;
+  return answer.result;
+}
+
+inline Decision take_one(Store& store, const Charge& charge, Instant now) {
+  Decision decision;
+  const auto result = take_group(store, {&charge, 1}, {&decision, 1}, now);
+  EXPECT_TRUE(result) << result.error().text;
+  return decision;
+}
+
+// A store with one limit, and its shapes.
+struct StoreWithLimit {
+  StoreWithLimit(const std::string& url, const Limit& limit, Instant since = Instant::min()) {
+    auto opened = open_store(url);
+    if (!opened) throw std::invalid_argument(opened.error().text);
+    store = std::move(*opened);
+    change(limit, since);
+  }
+  void change(const Limit& limit, Instant since, std::string_view tier = "") {
+    auto assigned = shapes.assign("limit", tier, Algorithm::token_bucket, limit, since);
+    if (!assigned) throw std::invalid_argument(assigned.error().text);
+    shape = (*assigned)->number;
+    if (auto adopted = store->adopt({&*assigned, 1}); !adopted) {
+      throw std::invalid_argument(adopted.error().text);
+    }
+  }
+  Decision apply(Op op, std::uint64_t n, Instant now, Key key = {1, 1}, Duration max_wait = {}) {
+    return take_one(*store,
+                    {.key = key, .amount = n, .max_wait = max_wait, .shape = shape, .op = op}, now);
+  }
+
+  Shapes shapes;
+  ShapeNumber shape = 0;
+  std::unique_ptr<Store> store;
+};
+
+// One bucket of one limit.
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  virtual Decision take(std::uint64_t n, Instant now) = 0;
+  virtual Decision peek(std::uint64_t n, Instant now) = 0;
+};
+
+class ObjectSubject final : public Subject {
+ public:
+  explicit ObjectSubject(const Limit& limit) : bucket_(limit) {}
+  Decision take(std::uint64_t n, Instant now) override { return bucket_.take(n, now); }
+  Decision peek(std::uint64_t n, Instant now) override { return bucket_.peek(n, now); }
+
+ private:
+  TokenBucket bucket_;
+};
+
+class LimiterSubject final : public Subject {
+ public:
+  explicit LimiterSubject(const Limit& limit) : limiter_({.limit = limit, .max_keys = 1000}) {}
+  Decision take(std::uint64_t n, Instant now) override { return limiter_.check("user", n, now); }
+  Decision peek(std::uint64_t n, Instant now) override { return limiter_.peek("user", n, now); }
+
+ private:
+  Limiter limiter_;
+};
+
+class StoreSubject final : public Subject {
+ public:
+  StoreSubject(const std::string& url, const Limit& limit) : store_(url, limit) {}
+  Decision take(std::uint64_t n, Instant now) override { return store_.apply(Op::take, n, now); }
+  Decision peek(std::uint64_t n, Instant now) override { return store_.apply(Op::peek, n, now); }
+
+ private:
+  StoreWithLimit store_;
+};
+
+// The names of all subjects: "object", "limiter", and a URL for each registered store.
+inline std::vector<std::string> subjects() {
+  std::vector<std::string> names{"object", "limiter"};
+  for (const StoreKind& kind : registered_stores())
+    names.push_back(std::string(kind.scheme) + "://");
+  return names;
+}
+
+inline std::unique_ptr<Subject> make_subject(const std::string& name, const Limit& limit) {
+  if (name == "object") return std::make_unique<ObjectSubject>(limit);
+  if (name == "limiter") return std::make_unique<LimiterSubject>(limit);
+  return std::make_unique<StoreSubject>(name, limit);
+}
+
+// A parameter as a test's name: letters and digits only.
+inline std::string test_name(const testing::TestParamInfo<std::string>& info) {
+  std::string name;
+  for (const char c : info.param) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) name += c;
+  }
+  return name;
+}
+
+// Whole seconds for a header: rounded up, at least 1.
+inline std::int64_t header_seconds(Duration wait) {
+  return std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(wait).count());
+}
+
+}  // namespace suimon::test
