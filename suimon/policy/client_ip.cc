@@ -1,0 +1,86 @@
+#include "suimon/policy/client_ip.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+namespace suimon {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+// Takes the last entry off a comma-separated list.
+std::string_view pop_last(std::string_view& list) {
+  const auto comma = list.rfind(',');
+  const std::string_view last = comma == std::string_view::npos ? list : list.substr(comma + 1);
+  list = comma == std::string_view::npos ? std::string_view{} : list.substr(0, comma);
+  return trimmed(last);
+}
+
+}  // namespace
+
+std::string_view client_text(const Address& address, unsigned ipv6_prefix,
+                             std::array<char, 64>& buffer) {
+  constexpr socklen_t kSize = 64;
+  if (address.is_v4()) {
+    ::inet_ntop(AF_INET, address.bytes.data() + 12, buffer.data(), kSize);
+    return buffer.data();
+  }
+  Address cut = address;
+  for (unsigned bit = ipv6_prefix; bit < 128; ++bit) {
+    cut.bytes[bit / 8] &= static_cast<std::uint8_t>(~(0x80U >> (bit % 8)));
+  }
+  ::inet_ntop(AF_INET6, cut.bytes.data(), buffer.data(), kSize);
+  std::size_t length = std::strlen(buffer.data());
+  if (ipv6_prefix < 128) {
+    buffer[length++] = '/';
+    const auto end =
+        std::to_chars(buffer.data() + length, buffer.data() + buffer.size(), ipv6_prefix);
+    length = static_cast<std::size_t>(end.ptr - buffer.data());
+  }
+  return {buffer.data(), length};
+}
+
+bool ClientIpRule::trusts(const std::optional<Address>& peer) const {
+  if (trusted_hops) return true;  // the number of proxies is known instead of their addresses
+  if (!peer) return trust_local;
+  if (trust_local && peer->is_loopback()) return true;
+  return std::any_of(trusted_proxies.begin(), trusted_proxies.end(),
+                     [&](const AddressRange& range) { return range.contains(*peer); });
+}
+
+std::optional<Address> ClientIpRule::client(const std::optional<Address>& peer,
+                                            std::string_view value) const {
+  if (from == From::peer || !trusts(peer)) return peer;
+  if (from == From::header) {
+    const auto named = parse_address(trimmed(value));
+    return named ? named : peer;
+  }
+  std::string_view list = trimmed(value);
+  if (trusted_hops) {
+    // Our innermost proxy is the peer; each further one added the address it saw.
+    std::optional<Address> entry = peer;
+    for (unsigned hop = 0; hop < *trusted_hops; ++hop) {
+      if (list.empty()) return peer;
+      entry = parse_address(pop_last(list));
+    }
+    return entry ? entry : peer;
+  }
+  std::optional<Address> last_trusted = peer;
+  while (!list.empty()) {
+    const auto entry = parse_address(pop_last(list));
+    // What stands left of an entry that is no address was written by nobody we know.
+    if (!entry) return last_trusted;
+    if (!trusts(entry)) return entry;
+    last_trusted = entry;
+  }
+  return last_trusted;
+}
+
+}  // namespace suimon

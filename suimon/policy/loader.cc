@@ -1,0 +1,192 @@
+#include "suimon/policy/loader.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "suimon/policy/reading.h"
+#include "suimon/policy/vocabulary.h"
+
+namespace suimon {
+namespace {
+
+constexpr std::size_t kMostFiles = 1'000;
+
+void read_version(const Node& root, Mistakes& mistakes) {
+  const Entry* version =
+      required(root, "version", kFileWords,
+               "version is missing; write version: 1 as the first line", mistakes);
+  if (version == nullptr) return;
+  const auto text = text_of(version->value, "version", "version: 1", mistakes);
+  if (text && *text != "1") {
+    mistakes.add(version->value.at, "version: " + shown(*text) + " is unknown; write version: 1");
+  }
+}
+
+void read_domain(const Node& root, Reading& reading) {
+  const Entry* domain =
+      required(root, "domain", kFileWords, "domain is missing; write for example domain: shop",
+               reading.mistakes);
+  if (domain == nullptr) return;
+  const auto text = text_of(domain->value, "domain", "domain: shop", reading.mistakes);
+  if (!text) return;
+  if (check_name(*text, NameCase::any, "domain", domain->value.at, reading.mistakes)) {
+    reading.ruleset.domain = *text;
+    reading.domain_at = domain->value.at;
+  }
+}
+
+void read_file(const Node& root, Reading& reading) {
+  Mistakes& mistakes = reading.mistakes;
+  if (root.is_null()) {
+    mistakes.add(root.at, "the file is empty; a policy begins with version: 1");
+    return;
+  }
+  if (!is_mapping(root, "policy", "version: 1", mistakes)) return;
+  // The format of envoyproxy/ratelimit: everything else in it would be one mistake after another.
+  const Entry* descriptors = root.find("descriptors");
+  if (descriptors != nullptr && root.find("version") == nullptr) {
+    mistakes.add(descriptors->at,
+                 "`descriptors` is not in this version; files of envoyproxy/ratelimit cannot be "
+                 "loaded yet, write version: 1 and limits:");
+    return;
+  }
+  check_keys(root, kFileWords, mistakes);
+  read_version(root, mistakes);
+  read_domain(root, reading);
+  if (const Entry* part = root.find("client_ip")) read_client_ip(part->value, reading);
+  if (const Entry* part = root.find("attributes")) read_attributes(part->value, reading);
+  if (const Entry* part = root.find("tiers")) read_tiers(part->value, reading);
+  if (const Entry* part =
+          required(root, "limits", kFileWords,
+                   "limits is missing; a policy needs at least one limit", mistakes)) {
+    read_limits(part->value, reading);
+  }
+}
+
+// Adds one file to `out`; the place of its domain.
+Place load_text(std::string_view text, std::string_view file, Loaded& out) {
+  Mistakes mistakes(file);
+  Reading reading{mistakes, {}, {}, true, {}, {}};
+  Node root;
+  if (parse_document(text, root, mistakes)) read_file(root, reading);
+  mistakes.hand_over(out);
+  out.policy.rulesets.push_back(std::move(reading.ruleset));
+  return reading.domain_at;
+}
+
+void add_plain(const std::string& file, std::string text, Loaded& out) {
+  out.mistakes.push_back({file, 0, 0, std::move(text)});
+}
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+class File {
+ public:
+  explicit File(const std::string& path)
+      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~File() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  // Reads to the end, or to just above the most that a file may have. 0 or an errno.
+  int read(std::string& out) const {
+    if (descriptor_ < 0) return errno;
+    std::string buffer(std::size_t{64} << 10, '\0');
+    while (out.size() <= kMostDocumentBytes) {
+      const ::ssize_t size = ::read(descriptor_, buffer.data(), buffer.size());
+      if (size == 0) break;
+      if (size < 0 && errno == EINTR) continue;
+      if (size < 0) return errno;
+      out.append(buffer, 0, static_cast<std::size_t>(size));
+    }
+    return 0;
+  }
+
+ private:
+  int descriptor_;
+};
+
+// The place of the file's domain; none when it cannot be read.
+Place load_file(const std::string& path, Loaded& out) {
+  std::string text;
+  if (const int error = File(path).read(text); error != 0) {
+    add_plain(path, "cannot be read: " + reason(error), out);
+    return {};
+  }
+  return load_text(text, path, out);
+}
+
+std::vector<std::string> policy_files(const std::string& directory, Loaded& out) {
+  std::vector<std::string> files;
+  std::error_code error;
+  std::filesystem::directory_iterator entries(directory, error);
+  while (!error && entries != std::filesystem::directory_iterator()) {
+    const auto& path = entries->path();
+    const auto extension = path.extension();
+    const bool hidden = path.filename().native().starts_with('.');
+    std::error_code no_type;
+    const bool folder = entries->is_directory(no_type);
+    if (!hidden && !folder && (extension == ".yaml" || extension == ".yml")) {
+      files.push_back(path.native());
+    }
+    entries.increment(error);
+  }
+  if (error) {
+    add_plain(directory, "cannot be read: " + error.message(), out);
+  } else if (files.empty()) {
+    add_plain(directory, "holds no *.yaml or *.yml file", out);
+  } else if (files.size() > kMostFiles) {
+    add_plain(directory, "holds more than 1,000 policy files", out);
+    files.clear();
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+Loaded load_policy_text(std::string_view text, std::string_view file) {
+  Loaded out;
+  load_text(text, file, out);
+  return out;
+}
+
+Loaded load_policy(const std::string& path) {
+  Loaded out;
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) {
+    load_file(path, out);
+    return out;
+  }
+  struct Origin {
+    std::string domain;
+    std::string where;
+  };
+  std::vector<Origin> origins;
+  for (const std::string& file : policy_files(path, out)) {
+    const std::size_t before = out.policy.rulesets.size();
+    const Place at = load_file(file, out);
+    if (out.policy.rulesets.size() == before || at == Place{}) continue;
+    const std::string& domain = out.policy.rulesets.back().domain;
+    const auto first = std::find_if(origins.begin(), origins.end(),
+                                    [&](const Origin& origin) { return origin.domain == domain; });
+    if (first == origins.end()) {
+      origins.push_back({domain, file + ":" + to_string(at)});
+    } else {
+      out.mistakes.push_back({file, at.line, at.column,
+                              "domain: " + shown(domain) + " is loaded from " + first->where +
+                                  " already; one domain is one file"});
+    }
+  }
+  return out;
+}
+
+}  // namespace suimon

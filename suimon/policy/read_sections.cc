@@ -1,0 +1,219 @@
+// The sections of a policy file before its limits: client_ip, attributes, tiers.
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+#include "suimon/policy/guess.h"
+#include "suimon/policy/reading.h"
+#include "suimon/policy/vocabulary.h"
+
+namespace suimon {
+namespace {
+
+constexpr unsigned kMostHops = 16;
+constexpr std::string_view kProxiesExample = "trusted_proxies: [10.0.0.0/8]";
+
+struct Source {
+  std::string_view name;
+  ClientIpRule::From from;
+};
+constexpr Source kSources[] = {
+    {"x-forwarded-for", ClientIpRule::From::forwarded_for},
+    {"x-real-ip", ClientIpRule::From::header},
+    {"cf-connecting-ip", ClientIpRule::From::header},
+    {"true-client-ip", ClientIpRule::From::header},
+    {"fastly-client-ip", ClientIpRule::From::header},
+    {"peer", ClientIpRule::From::peer},
+};
+constexpr std::string_view kSourceNames[] = {kSources[0].name, kSources[1].name, kSources[2].name,
+                                             kSources[3].name, kSources[4].name, kSources[5].name};
+static_assert(std::size(kSourceNames) == std::size(kSources));
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+void read_from(const Node& node, Reading& reading) {
+  const auto text = text_of(node, "from", "from: x-forwarded-for", reading.mistakes);
+  if (!text) return;
+  const std::string name = lower(*text);
+  for (const Source& source : kSources) {
+    if (source.name != name) continue;
+    reading.ruleset.client_ip.from = source.from;
+    reading.ruleset.client_ip.header = source.from == ClientIpRule::From::peer ? "" : name;
+    return;
+  }
+  if (name == "forwarded" || name == "proxy-protocol") {
+    reading.mistakes.add(node.at, "from: " + shown(*text) + " is not in this version; known are " +
+                                      listed(kSourceNames));
+    return;
+  }
+  reading.mistakes.add(node.at,
+                       "from: " + shown(*text) + " is unknown; " + advice(*text, kSourceNames));
+}
+
+void read_proxies(const Node& node, Reading& reading) {
+  if (node.is_null()) {
+    reading.mistakes.add(node.at,
+                         "trusted_proxies: nothing is written; write [] to trust nobody, "
+                         "or leave the key out to trust this machine");
+    return;
+  }
+  if (!is_sequence(node, "trusted_proxies", kProxiesExample, reading.mistakes)) return;
+  ClientIpRule& rule = reading.ruleset.client_ip;
+  if (node.items.empty()) rule.trust_local = false;
+  if (node.items.size() > kMostProxies) {
+    reading.mistakes.add(node.at, "trusted_proxies: more than 1,024 ranges; join neighbours");
+    return;
+  }
+  for (const Node& item : node.items) {
+    const auto text = text_of(item, "trusted_proxies", kProxiesExample, reading.mistakes);
+    if (!text) continue;
+    if (text->starts_with('@')) {
+      reading.mistakes.add(item.at, "trusted_proxies: " + shown(*text) +
+                                        " is not in this version; write the ranges out");
+      continue;
+    }
+    const auto range = parse_range(*text);
+    if (!range) {
+      reading.mistakes.add(item.at, "trusted_proxies: " + range.error().text);
+      continue;
+    }
+    rule.trusted_proxies.push_back(*range);
+    if (text->ends_with("/0")) {
+      reading.mistakes.warn(item.at, "trusted_proxies: " + shown(*text) +
+                                         " trusts everybody, so that everybody can claim any "
+                                         "address; write the ranges of your own proxies");
+    }
+  }
+}
+
+std::optional<unsigned> read_number(const Node& node, std::string_view what, unsigned least,
+                                    unsigned most, std::string_view cure, Reading& reading) {
+  const std::string example = std::string(what) + ": " + std::to_string(most == 128 ? 64 : least);
+  const auto text = text_of(node, what, example, reading.mistakes);
+  if (!text) return std::nullopt;
+  unsigned value = 0;
+  const auto read = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (read.ec == std::errc() && read.ptr == text->data() + text->size() && value >= least &&
+      value <= most) {
+    return value;
+  }
+  reading.mistakes.add(node.at, std::string(what) + ": " + shown(*text) +
+                                    " is no whole number from " + std::to_string(least) + " to " +
+                                    std::to_string(most) + std::string(cure));
+  return std::nullopt;
+}
+
+bool is_header_name(std::string_view name) {
+  // Source: RFC 9110 section 5.6.2, token.
+  constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
+  return !name.empty() && name.size() <= kLongestValue &&
+         std::all_of(name.begin(), name.end(), [&](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  kMarks.find(c) != std::string_view::npos;
+         });
+}
+
+}  // namespace
+
+void read_client_ip(const Node& node, Reading& reading) {
+  Mistakes& mistakes = reading.mistakes;
+  if (!is_mapping(node, "client_ip", "client_ip: {from: x-forwarded-for}", mistakes)) return;
+  check_keys(node, kClientIpWords, mistakes);
+  ClientIpRule& rule = reading.ruleset.client_ip;
+  const Entry* from = node.find("from");
+  const Entry* proxies = node.find("trusted_proxies");
+  const Entry* hops = node.find("trusted_hops");
+  const Entry* prefix = node.find("ipv6_prefix");
+  if (from != nullptr) read_from(from->value, reading);
+  if (proxies != nullptr) read_proxies(proxies->value, reading);
+  if (hops != nullptr) {
+    rule.trusted_hops = read_number(hops->value, "trusted_hops", 1, kMostHops,
+                                    "; to believe no proxy at all, write from: peer", reading);
+  }
+  if (prefix != nullptr) {
+    const auto bits =
+        read_number(prefix->value, "ipv6_prefix", 1, 128,
+                    "; 64 counts a household or a server as one, 128 every address", reading);
+    rule.ipv6_prefix = bits.value_or(rule.ipv6_prefix);
+  }
+  if (proxies != nullptr && hops != nullptr) {
+    const Entry* later = hops->at.line > proxies->at.line || (hops->at.line == proxies->at.line &&
+                                                              hops->at.column > proxies->at.column)
+                             ? hops
+                             : proxies;
+    mistakes.add(later->at,
+                 "trusted_proxies and trusted_hops exclude each other; keep "
+                 "trusted_proxies, or trusted_hops if the proxies have no fixed "
+                 "addresses");
+    return;
+  }
+  if (hops != nullptr && rule.from == ClientIpRule::From::header) {
+    mistakes.add(hops->at, "trusted_hops counts the entries of a list; with from: " + rule.header +
+                               " write trusted_proxies");
+  }
+  if (rule.from == ClientIpRule::From::peer && (proxies != nullptr || hops != nullptr)) {
+    const Entry* idle = proxies != nullptr ? proxies : hops;
+    mistakes.warn(idle->at, shown(idle->key) + " does nothing with from: peer; leave it out");
+  }
+}
+
+void read_attributes(const Node& node, Reading& reading) {
+  Mistakes& mistakes = reading.mistakes;
+  constexpr std::string_view kExample = "user: {header: X-User-Id}";
+  if (!is_mapping(node, "attributes", kExample, mistakes)) return;
+  const auto built_in = built_in_attributes();
+  for (const Entry& entry : node.entries) {
+    if (std::find(built_in.begin(), built_in.end(), entry.key) != built_in.end()) {
+      mistakes.add(entry.at,
+                   shown(entry.key) +
+                       " is built in and cannot come from elsewhere; choose another "
+                       "name" +
+                       (entry.key == "client_ip" ? ", or set client_ip: {from: ...}" : ""));
+      continue;
+    }
+    const auto id = attribute_id(entry.key, entry.at, reading);
+    if (!is_mapping(entry.value, shown(entry.key), kExample, mistakes)) continue;
+    check_keys(entry.value, kAttributeWords, mistakes);
+    const Entry* header = required(
+        entry.value, "header", kAttributeWords,
+        shown(entry.key) + " has no header; write for example " + std::string(kExample), mistakes);
+    if (header == nullptr) continue;
+    const auto name = text_of(header->value, "header", "header: X-User-Id", mistakes);
+    if (!name) continue;
+    if (!is_header_name(*name)) {
+      mistakes.add(header->value.at,
+                   "header: " + shown(*name) + " is no header name; write one such as X-User-Id");
+      continue;
+    }
+    if (id) reading.ruleset.sources.push_back({*id, lower(*name)});
+  }
+}
+
+void read_tiers(const Node& node, Reading& reading) {
+  Mistakes& mistakes = reading.mistakes;
+  constexpr std::string_view kExample = "free: {capacity: 10, refill: 2/s}";
+  if (!is_mapping(node, "tiers", kExample, mistakes)) {
+    reading.tiers_readable = false;
+    return;
+  }
+  for (const Entry& entry : node.entries) {
+    if (reading.tiers.size() == kMostTiers) {
+      mistakes.add(entry.at, shown(entry.key) + " is one tier too many; a policy has at most 64");
+      reading.tiers_readable = false;
+      return;
+    }
+    check_name(entry.key, NameCase::any, "tier", entry.at, mistakes);
+    Tier& tier = reading.tiers.emplace_back(Tier{entry.key, std::nullopt});
+    if (!is_mapping(entry.value, shown(entry.key), kExample, mistakes)) continue;
+    check_keys(entry.value, kTierWords, mistakes);
+    tier.parameters = read_parameters(entry.value, kTierWords, mistakes);
+  }
+}
+
+}  // namespace suimon

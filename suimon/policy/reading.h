@@ -1,0 +1,75 @@
+// What the parts of the loader share: the ruleset that grows, and the questions that each of them
+// asks of a node. Internal to the loader.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "suimon/limit.h"
+#include "suimon/policy/document.h"
+#include "suimon/policy/mistakes.h"
+#include "suimon/policy/ruleset.h"
+#include "suimon/policy/vocabulary.h"
+
+namespace suimon {
+
+struct Tier {
+  std::string name;
+  std::optional<Limit> parameters;  // nothing when there is a mistake in them
+};
+
+struct Reading {
+  Mistakes& mistakes;
+  Ruleset ruleset;
+  std::vector<Tier> tiers;
+  bool tiers_readable = true;  // else nothing is said about tiers that are not there
+  Place domain_at;
+  std::vector<Place> first_named;  // by attribute
+};
+
+// A policy has at most this many of each.
+inline constexpr std::size_t kMostLimits = 1'000;
+inline constexpr std::size_t kMostTiers = 64;
+inline constexpr std::size_t kMostKeyParts = 8;
+inline constexpr std::size_t kMostMatchValues = 64;
+inline constexpr std::size_t kMostCostRules = 64;
+inline constexpr std::size_t kMostProxies = 1'024;
+inline constexpr std::size_t kLongestName = 64;
+inline constexpr std::size_t kLongestValue = 1'024;
+
+// Whether a node is of the kind that stands here; if not, a mistake that shows `example`.
+bool is_mapping(const Node& node, std::string_view what, std::string_view example,
+                Mistakes& mistakes);
+bool is_sequence(const Node& node, std::string_view what, std::string_view example,
+                 Mistakes& mistakes);
+// The text of a scalar, never empty.
+std::optional<std::string_view> text_of(const Node& node, std::string_view what,
+                                        std::string_view example, Mistakes& mistakes);
+
+// Whether `name` may be the name of a limit (lower case only) or of a domain or tier.
+enum class NameCase : bool { lower, any };
+bool check_name(std::string_view name, NameCase letters, std::string_view what, Place at,
+                Mistakes& mistakes);
+
+// The id of an attribute, which is new when nothing has named it yet.
+std::optional<AttributeId> attribute_id(std::string_view name, Place at, Reading& reading);
+
+// The parameters in {capacity: ..., refill: ...}, as validate() accepts them. Other keys are left
+// to the caller.
+std::optional<Limit> read_parameters(const Node& node, const Vocabulary& words, Mistakes& mistakes);
+
+// The parts of the file.
+void read_client_ip(const Node& node, Reading& reading);
+void read_attributes(const Node& node, Reading& reading);
+void read_tiers(const Node& node, Reading& reading);
+void read_limits(const Node& node, Reading& reading);
+
+// The parts of a limit.
+std::vector<Matcher> read_match(const Node& node, Reading& reading);
+std::vector<Bucket> read_buckets(const Node& limit, LimitRule& rule, Reading& reading);
+std::vector<CostRule> read_cost(const Node& node, const std::vector<Bucket>& buckets,
+                                Reading& reading);
+
+}  // namespace suimon

@@ -1,0 +1,157 @@
+#include "suimon/policy/ruleset.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace suimon {
+namespace {
+
+constexpr std::string_view kPath = "path";
+constexpr std::string_view kClientIp = "client_ip";
+
+// The values of a request by attribute id; an empty view is a missing attribute.
+struct Values {
+  std::array<std::string_view, Ruleset::kMostAttributes> of;
+  std::array<char, 64> client_buffer;
+
+  bool has(AttributeId id) const { return !of[id].empty(); }
+};
+
+bool matches(const Matcher& matcher, const Values& values) {
+  if (!values.has(matcher.attribute)) return false;
+  const std::string_view value = values.of[matcher.attribute];
+  return std::any_of(matcher.globs.begin(), matcher.globs.end(),
+                     [&](const std::string& glob) { return glob_matches(glob, value); }) ||
+         std::any_of(matcher.paths.begin(), matcher.paths.end(),
+                     [&](const PathPattern& path) { return path.matches(value); });
+}
+
+bool matches_all(const std::vector<Matcher>& matchers, const Values& values) {
+  return std::all_of(matchers.begin(), matchers.end(),
+                     [&](const Matcher& matcher) { return matches(matcher, values); });
+}
+
+std::uint64_t cost_of(const LimitRule& rule, const Values& values) {
+  for (const CostRule& cost : rule.cost) {
+    if (matches_all(cost.match, values)) return cost.value;
+  }
+  return 1;
+}
+
+const Bucket& bucket_of(const LimitRule& rule, const Values& values) {
+  if (rule.tier_from && values.has(*rule.tier_from)) {
+    for (const Bucket& bucket : rule.buckets) {
+      if (bucket.tier == values.of[*rule.tier_from]) return bucket;
+    }
+  }
+  return rule.buckets.front();
+}
+
+std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::uint64_t>::max()
+                                                : product;
+}
+
+// Encodes the key of `rule`; the first missing part, if on_missing has no answer to it.
+std::optional<AttributeId> encode_key(const LimitRule& rule, const Values& values,
+                                      std::string& encoded) {
+  encoded.clear();
+  for (const AttributeId part : rule.key) {
+    if (values.has(part)) {
+      append_part(encoded, values.of[part]);
+    } else if (rule.on_missing == OnMissing::substitute) {
+      append_part(encoded, rule.substitute);
+    } else {
+      return part;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::vector<const Shape*>> Ruleset::number_shapes(Shapes& shapes, const Secret& secret,
+                                                         Instant now) {
+  std::vector<const Shape*> used;
+  std::uint32_t index = 0;
+  for (LimitRule& rule : limits) {
+    const std::string name = domain + "/" + rule.name;
+    rule.index = index++;
+    rule.hash_key = derive(secret, "table", name);
+    for (Bucket& bucket : rule.buckets) {
+      auto shape = shapes.assign(name, bucket.tier, rule.algorithm, bucket.parameters, now);
+      if (!shape) return failure("limit " + rule.name + ": " + shape.error().text);
+      bucket.shape = (*shape)->number;
+      used.push_back(*shape);
+    }
+  }
+  return used;
+}
+
+void Ruleset::match(const Request& request, Matched& out, MatchScratch& scratch) const {
+  out.status = Matched::Status::ok;
+  out.size = out.charged = 0;
+  Values values;
+  for (std::size_t id = 0; id < attributes.size(); ++id) {
+    for (const Attribute& attribute : request.attributes) {
+      if (attribute.name != attributes[id]) continue;
+      if (!attribute.value.empty()) values.of[id] = attribute.value;
+      break;
+    }
+    if (!values.has(static_cast<AttributeId>(id))) continue;
+    if (attributes[id] == kClientIp) {
+      if (const auto address = parse_address(values.of[id])) {
+        values.of[id] = client_text(*address, client_ip.ipv6_prefix, values.client_buffer);
+      }
+    } else if (attributes[id] == kPath) {
+      if (!normalize_path(values.of[id], scratch.path)) {
+        out.status = Matched::Status::bad_path;
+        return;
+      }
+      values.of[id] = scratch.path;
+    }
+  }
+
+  std::array<Applied, kMostCharges> missing;
+  std::size_t missing_count = 0;
+  for (const LimitRule& rule : limits) {
+    if (!matches_all(rule.match, values)) continue;
+    const std::uint64_t cost = cost_of(rule, values);
+    if (cost == 0) continue;  // free of charge: the limit does not apply
+    const auto lacking = encode_key(rule, values, scratch.key);
+    if (lacking && rule.on_missing == OnMissing::skip) continue;
+    if (out.charged + missing_count == kMostCharges) {
+      out.status = Matched::Status::too_many_limits;
+      return;
+    }
+    const Bucket& bucket = bucket_of(rule, values);
+    if (lacking) {
+      missing[missing_count++] = {&rule, &bucket, &attributes[*lacking], cost};
+      continue;
+    }
+    out.applied[out.charged] = {&rule, &bucket, nullptr, cost};
+    out.charges[out.charged] = {.key = key_of(rule.hash_key, scratch.key),
+                                .amount = saturating_product(request.cost, cost),
+                                .shape = bucket.shape,
+                                .op = request.cost == 0 ? Op::peek : Op::take};
+    ++out.charged;
+  }
+  std::copy_n(missing.begin(), missing_count, out.applied.data() + out.charged);
+  out.size = out.charged + missing_count;
+}
+
+std::optional<AttributeId> Ruleset::find_attribute(std::string_view name) const {
+  const auto found = std::find(attributes.begin(), attributes.end(), name);
+  if (found == attributes.end()) return std::nullopt;
+  return static_cast<AttributeId>(found - attributes.begin());
+}
+
+const Ruleset* Policy::find(std::string_view domain) const {
+  if (domain.empty()) return rulesets.size() == 1 ? &rulesets.front() : nullptr;
+  const auto found = std::find_if(rulesets.begin(), rulesets.end(),
+                                  [&](const Ruleset& ruleset) { return ruleset.domain == domain; });
+  return found == rulesets.end() ? nullptr : &*found;
+}
+
+}  // namespace suimon

@@ -1,0 +1,129 @@
+// A policy, compiled: the limits of one domain and how they apply to a request.
+//
+// Thread rule: immutable once its shapes are numbered (number_shapes), then shared by all threads.
+// match() is O(limits * their matchers) and allocates nothing once the scratch that it is handed
+// has grown.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "suimon/core/identity.h"
+#include "suimon/core/shapes.h"
+#include "suimon/policy/client_ip.h"
+#include "suimon/policy/pattern.h"
+#include "suimon/policy/request.h"
+
+namespace suimon {
+
+// The place of an attribute in Ruleset::attributes.
+using AttributeId = std::uint16_t;
+
+// One attribute must match one of these.
+struct Matcher {
+  AttributeId attribute = 0;
+  std::vector<std::string> globs;  // for every attribute but "path"
+  std::vector<PathPattern> paths;  // for "path"
+};
+
+struct CostRule {
+  std::vector<Matcher> match;  // all must match; empty matches everything
+  std::uint64_t value = 1;
+};
+
+enum class OnMissing : std::uint8_t {
+  skip,        // the limit does not apply
+  deny,        // the request is refused
+  substitute,  // a fixed value stands in
+};
+
+// The parameters of a limit for one tier.
+struct Bucket {
+  std::string tier;  // "" without tiers
+  Limit parameters;
+  ShapeNumber shape = 0;
+};
+
+struct LimitRule {
+  std::string name;
+  std::vector<Matcher> match;  // all must match
+  std::vector<AttributeId> key;
+  OnMissing on_missing = OnMissing::skip;
+  std::string substitute;
+  Algorithm algorithm = Algorithm::token_bucket;
+  std::vector<Bucket> buckets;           // the first is the default
+  std::optional<AttributeId> tier_from;  // which attribute names the tier
+  std::vector<CostRule> cost;            // the first that matches; none: 1
+  bool advertise = true;                 // shown in RateLimit headers
+  std::uint32_t index = 0;               // its place in Ruleset::limits
+  SipKey hash_key;                       // set by number_shapes
+};
+
+// How a proxy's request shows an attribute.
+struct AttributeSource {
+  AttributeId attribute = 0;
+  std::string header;  // lower case
+};
+
+// A limit that applies to a request.
+struct Applied {
+  const LimitRule* rule = nullptr;
+  const Bucket* bucket = nullptr;
+  const std::string* missing = nullptr;  // on_missing: deny, and this attribute is missing
+  std::uint64_t cost = 1;                // tokens for each unit of the request's own cost
+};
+
+struct Matched {
+  enum class Status : std::uint8_t { ok, bad_path, too_many_limits };
+
+  Status status = Status::ok;
+  std::size_t size = 0;                       // of `applied`
+  std::size_t charged = 0;                    // of `charges`
+  std::array<Applied, kMostCharges> applied;  // those that are charged first, in order
+  std::array<Charge, kMostCharges> charges;
+};
+
+// Buffers that one thread reuses from match to match, so that matching allocates nothing.
+struct MatchScratch {
+  std::string key;
+  std::string path;
+};
+
+class Ruleset {
+ public:
+  static constexpr std::size_t kMostAttributes = 64;  // that one policy may name
+
+  std::string domain;
+  ClientIpRule client_ip;
+  std::vector<std::string> attributes;  // every attribute that a limit looks at
+  std::vector<AttributeSource> sources;
+  std::vector<LimitRule> limits;
+
+  // Gives every bucket the number of its shape and every limit its hash key. The shapes that are
+  // in use are returned for Store::adopt.
+  Result<std::vector<const Shape*>> number_shapes(Shapes& shapes, const Secret& secret,
+                                                  Instant now);
+
+  // The limits that apply, and what they are charged. An attribute whose value is empty counts as
+  // missing: it would put everybody who sends it empty into one bucket.
+  void match(const Request& request, Matched& out, MatchScratch& scratch) const;
+
+  // The id of an attribute, if any limit looks at it.
+  std::optional<AttributeId> find_attribute(std::string_view name) const;
+};
+
+// All domains that are loaded.
+struct Policy {
+  std::vector<Ruleset> rulesets;
+
+  // The ruleset of a domain; "" means the only one. Nothing when there is none such.
+  const Ruleset* find(std::string_view domain) const;
+};
+
+}  // namespace suimon
