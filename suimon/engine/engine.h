@@ -1,0 +1,73 @@
+// The way of a request between door and reply: match, take, fold, observe.
+//
+// One Engine per event loop, used by that thread alone; engines share the policy and the store.
+// Nothing is allocated per decision. With a store that answers inline, decide() has answered when
+// it returns; with a remote one the answer comes later, by the same call.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "suimon/base/clock.h"
+#include "suimon/engine/live_policy.h"
+#include "suimon/engine/observer.h"
+#include "suimon/engine/verdict.h"
+#include "suimon/policy/request.h"
+#include "suimon/store/store.h"
+
+namespace suimon {
+
+// Who gets the verdicts of one decide(): a function and its context. Runs exactly once, and must
+// not call decide() itself: what the verdicts point into would go.
+struct Answer {
+  void (*run)(void* context, std::span<const Verdict> verdicts) = nullptr;
+  void* context = nullptr;
+};
+
+class Engine {
+ public:
+  static constexpr std::size_t kMostRequests = 16;  // in one decide()
+
+  Engine(const LivePolicy& policy, Store& store, Observer& observer, const Clock& clock);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // A new wake-up of the loop: its requests are decided as of this reading of the clock. The
+  // reading is renewed once before the first refusal, so that nobody is refused for the time
+  // that the loop spent on others.
+  void wake(Instant now);
+
+  // Decides the requests in order, each by itself. Their views need not outlive the call.
+  void decide(std::span<const Request> requests, DoorId door, Answer answer);
+
+  // The policy that the next decide() will use.
+  const Policy& policy();
+
+ private:
+  struct Work;
+
+  Work& free_work();
+  void match(Work& work, std::size_t i, const Request& request);
+  void take(Work& work);
+  bool renew();
+  void retake_refused(Work& work);
+  void finish(Work& work);
+  void refresh_policy();
+
+  const LivePolicy& live_;
+  Store& store_;
+  Observer& observer_;
+  const Clock& clock_;
+  std::shared_ptr<const Policy> policy_;
+  std::uint64_t generation_ = 0;
+  MatchScratch scratch_;
+  Instant now_;
+  bool renewed_ = false;
+  std::vector<std::unique_ptr<Work>> all_;
+  std::vector<Work*> free_;
+};
+
+}  // namespace suimon

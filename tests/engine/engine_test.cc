@@ -1,0 +1,236 @@
+#include "suimon/engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "suimon/policy/loader.h"
+#include "suimon/store/reference.h"
+
+namespace suimon {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Recorder final : public Observer {
+ public:
+  void decided(DoorId, const Verdict& verdict) override {
+    ++count;
+    last = verdict.outcome;
+  }
+  int count = 0;
+  Outcome last = Outcome::allowed;
+};
+
+// A store that answers only when told to, as a remote one would.
+class LaterStore final : public Store {
+ public:
+  explicit LaterStore(Store& inner) : inner_(inner) {}
+  std::string_view name() const override { return "later"; }
+  Result<void> adopt(std::span<const Shape* const> shapes) override { return inner_.adopt(shapes); }
+  void take(std::span<Group> groups, Instant now, Done done) override {
+    groups_ = groups;
+    now_ = now;
+    done_ = done;
+  }
+  StoreFigures figures() const override { return {}; }
+
+  void answer(bool works = true) {
+    if (works) inner_.take(groups_, now_, {[](void*, const Result<void>&) {}, nullptr});
+    done_.run(done_.context, works ? Result<void>{} : Result<void>(failure("gone")));
+  }
+
+ private:
+  Store& inner_;
+  std::span<Group> groups_;
+  Instant now_;
+  Done done_;
+};
+
+struct Heard {
+  std::vector<Outcome> outcomes;
+  std::vector<Verdict::Status> statuses;
+  std::vector<std::uint64_t> remaining;
+
+  Answer ear() {
+    return {[](void* context, std::span<const Verdict> verdicts) {
+              Heard& heard = *static_cast<Heard*>(context);
+              for (const Verdict& verdict : verdicts) {
+                heard.outcomes.push_back(verdict.outcome);
+                heard.statuses.push_back(verdict.status);
+                for (const Decision& d : verdict.decisions)
+                  heard.remaining.push_back(d.remaining());
+              }
+            },
+            this};
+  }
+};
+
+Policy policy_of(const std::string& text) {
+  Loaded loaded = load_policy_text("version: 1\ndomain: d\n" + text, "p.yaml");
+  for (const Mistake& mistake : loaded.mistakes) ADD_FAILURE() << mistake.to_string();
+  return std::move(loaded.policy);
+}
+
+const std::string kGroupAndRoute =
+    "limits:\n"
+    "  - name: group\n    key: [group]\n    token_bucket: {capacity: 10, refill: 10/min}\n"
+    "  - name: route\n    match: {path: /r}\n    key: [group]\n"
+    "    token_bucket: {capacity: 3, refill: 3/min}\n";
+
+class EngineTest : public testing::Test {
+ protected:
+  void load(const std::string& text) {
+    ASSERT_TRUE(live_.install(policy_of(text), clock_.now()));
+    engine_ = std::make_unique<Engine>(live_, store_, recorder_, clock_);
+  }
+  Outcome ask(std::vector<Attribute> attributes, std::uint64_t cost = 1) {
+    heard_ = Heard{};
+    engine_->wake(clock_.now());
+    const Request request{"", attributes, cost};
+    engine_->decide({&request, 1}, 0, heard_.ear());
+    return heard_.outcomes.at(0);
+  }
+
+  ManualClock clock_;
+  ReferenceStore store_{{}};
+  LivePolicy live_{store_, Secret{{1, 2}}};
+  Recorder recorder_;
+  Heard heard_;
+  std::unique_ptr<Engine> engine_;
+};
+
+TEST_F(EngineTest, C13_WhatTheNarrowLimitRefusesTheBroadOneKeeps) {
+  load(kGroupAndRoute);
+  const std::vector<Attribute> both = {{"group", "g"}, {"path", "/r"}};
+  const std::vector<Attribute> broad = {{"group", "g"}, {"path", "/other"}};
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask(both), Outcome::allowed);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(ask(both), Outcome::limited);
+    EXPECT_EQ(heard_.remaining, (std::vector<std::uint64_t>{7, 0}));  // each one's own status
+  }
+  for (int i = 0; i < 7; ++i) EXPECT_EQ(ask(broad), Outcome::allowed);
+  EXPECT_EQ(ask(broad), Outcome::limited);
+}
+
+TEST_F(EngineTest, ARequestThatLacksWhatALimitNeedsChargesNobody) {
+  load(
+      "limits:\n"
+      "  - name: a\n    key: [ip]\n    token_bucket: {capacity: 2, refill: 1/min}\n"
+      "  - name: b\n    key: [user]\n    on_missing: deny\n"
+      "    token_bucket: {capacity: 2, refill: 1/min}\n");
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(ask({{"ip", "x"}}), Outcome::never);
+  EXPECT_EQ(ask({{"ip", "x"}, {"user", "u"}}), Outcome::allowed);
+  EXPECT_EQ(heard_.remaining, (std::vector<std::uint64_t>{1, 1}));
+}
+
+TEST_F(EngineTest, ACostOfZeroLooksWithoutTaking) {
+  load(kGroupAndRoute);
+  EXPECT_EQ(ask({{"group", "g"}}, 4), Outcome::allowed);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(ask({{"group", "g"}}, 0), Outcome::allowed);
+    EXPECT_EQ(heard_.remaining, std::vector<std::uint64_t>{6});
+  }
+}
+
+TEST_F(EngineTest, C16_ACostAboveTheCapacityIsNeverAndSpendsNothing) {
+  load(kGroupAndRoute);
+  EXPECT_EQ(ask({{"group", "g"}}, 8), Outcome::allowed);
+  EXPECT_EQ(ask({{"group", "g"}}, 1'000'000), Outcome::never);
+  EXPECT_EQ(heard_.remaining, std::vector<std::uint64_t>{2});
+  EXPECT_EQ(ask({{"group", "g"}}, 2), Outcome::allowed);
+}
+
+TEST_F(EngineTest, NobodyIsRefusedForTheTimeSpentOnOthers) {
+  load("limits:\n  - name: a\n    key: []\n    token_bucket: {capacity: 1, refill: 1/s}\n");
+  EXPECT_EQ(ask({}), Outcome::allowed);
+  engine_->wake(clock_.now());
+  clock_.advance(1s);  // while the loop was busy with other requests of this wake-up
+  Heard heard;
+  const Request request{"", {}, 1};
+  engine_->decide({&request, 1}, 0, heard.ear());
+  EXPECT_EQ(heard.outcomes.at(0), Outcome::allowed);
+}
+
+TEST_F(EngineTest, RequestsOfOneCallAreDecidedInOrder) {
+  load("limits:\n  - name: a\n    key: []\n    token_bucket: {capacity: 2, refill: 1/min}\n");
+  const std::vector<Request> requests(4);
+  Heard heard;
+  engine_->decide(requests, 0, heard.ear());
+  EXPECT_EQ(heard.outcomes, (std::vector<Outcome>{Outcome::allowed, Outcome::allowed,
+                                                  Outcome::limited, Outcome::limited}));
+  EXPECT_EQ(recorder_.count, 4);
+}
+
+TEST_F(EngineTest, WithoutVerdictTheReasonIsTold) {
+  load(kGroupAndRoute);
+  ask({{"path", "/%zz"}});
+  EXPECT_EQ(heard_.statuses.at(0), Verdict::Status::bad_path);
+  const Request elsewhere{"elsewhere", {}, 1};
+  Heard heard;
+  engine_->decide({&elsewhere, 1}, 0, heard.ear());
+  EXPECT_EQ(heard.statuses.at(0), Verdict::Status::unknown_domain);
+}
+
+TEST_F(EngineTest, ARequestThatNoLimitConcernsIsAllowed) {
+  load(kGroupAndRoute);
+  EXPECT_EQ(ask({{"something", "else"}}), Outcome::allowed);
+}
+
+TEST_F(EngineTest, ARemoteStoreMayAnswerLater) {
+  load(kGroupAndRoute);
+  LaterStore later(store_);
+  Engine engine(live_, later, recorder_, clock_);
+  Heard heard;
+  const std::vector<Attribute> attributes = {{"group", "g"}};
+  const Request request{"", attributes, 10};
+  engine.decide({&request, 1}, 0, heard.ear());
+  EXPECT_TRUE(heard.outcomes.empty());
+  // A reload meanwhile must not take away what the verdict points into.
+  ASSERT_TRUE(live_.install(policy_of(kGroupAndRoute), clock_.now()));
+  (void)engine.policy();
+  later.answer();
+  EXPECT_EQ(heard.outcomes.at(0), Outcome::allowed);
+  engine.decide({&request, 1}, 0, heard.ear());
+  later.answer();
+  EXPECT_EQ(heard.outcomes.at(1), Outcome::limited);
+  engine.decide({&request, 1}, 0, heard.ear());
+  later.answer(/*works=*/false);
+  EXPECT_EQ(heard.statuses.at(2), Verdict::Status::store_failed);
+}
+
+TEST_F(EngineTest, C33b_ReloadingTheSameFileGivesNobodyAFreshBucket) {
+  load("limits:\n  - name: a\n    key: []\n    token_bucket: {capacity: 10, refill: 1/s}\n");
+  EXPECT_EQ(ask({}, 10), Outcome::allowed);
+  for (int i = 0; i < 100; ++i) {
+    clock_.advance(10ms);
+    const auto changes = live_.install(
+        policy_of(
+            "limits:\n  - name: a\n    key: []\n    token_bucket: {capacity: 10, refill: 1/s}\n"),
+        clock_.now());
+    ASSERT_TRUE(changes);
+    EXPECT_TRUE(changes->added.empty() && changes->changed.empty() && changes->removed.empty());
+  }
+  int allowed = 0;
+  for (int i = 0; i < 5; ++i) allowed += ask({}) == Outcome::allowed ? 1 : 0;
+  EXPECT_EQ(allowed, 1);
+}
+
+TEST_F(EngineTest, AChangedLimitConvertsWhatIsOwed) {
+  load("limits:\n  - name: a\n    key: []\n    token_bucket: {capacity: 10, refill: 1/s}\n");
+  EXPECT_EQ(ask({}, 10), Outcome::allowed);
+  clock_.advance(4s);  // 6 tokens are owed
+  const auto changes = live_.install(
+      policy_of("limits:\n  - name: a\n    key: []\n    token_bucket: {capacity: 8, refill: 2/s}\n"
+                "  - name: b\n    key: [user]\n    token_bucket: {capacity: 8, refill: 2/s}\n"),
+      clock_.now());
+  ASSERT_TRUE(changes);
+  EXPECT_EQ(changes->changed, std::vector<std::string>{"d/a"});
+  EXPECT_EQ(changes->added, std::vector<std::string>{"d/b"});
+  clock_.advance(1s);  // 4 are owed
+  EXPECT_EQ(ask({}, 0), Outcome::allowed);
+  EXPECT_EQ(heard_.remaining, std::vector<std::uint64_t>{4});
+}
+
+}  // namespace
+}  // namespace suimon
