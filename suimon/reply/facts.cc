@@ -1,0 +1,71 @@
+#include "suimon/reply/facts.h"
+
+#include <algorithm>
+
+namespace suimon {
+namespace {
+
+// capacity / rate, rounded up to a nanosecond: how long an empty bucket takes to fill.
+Duration fill_time(const Limit& limit) {
+  using detail::uint128;
+  const detail::Scale scale = detail::exact_scale(limit);
+  return detail::wait_until(scale, Instant{}, scale.burst(), 0);
+}
+
+// How many more requests of this cost a limit would admit now.
+std::uint64_t requests_left(const LimitFacts& limit) {
+  return limit.remaining / std::max<std::uint64_t>(1, limit.cost);
+}
+
+// Whether `a` binds more than `b`.
+bool binds_more(const LimitFacts& a, const LimitFacts& b) {
+  if (a.outcome != b.outcome) return a.outcome > b.outcome;  // never, limited, allowed
+  if (a.outcome == Outcome::limited) return *a.retry_after > *b.retry_after;
+  if (a.outcome == Outcome::allowed) return requests_left(a) < requests_left(b);
+  return false;
+}
+
+}  // namespace
+
+const LimitFacts* Facts::binding(bool advertised_only) const {
+  const LimitFacts* most = nullptr;
+  for (const LimitFacts& limit : all()) {
+    if (advertised_only && !limit.advertise) continue;
+    if (most == nullptr || binds_more(limit, *most)) most = &limit;
+  }
+  return most;
+}
+
+std::optional<Duration> Facts::retry_after() const {
+  if (outcome != Outcome::limited) return std::nullopt;
+  const LimitFacts* most = binding();
+  return most == nullptr ? std::nullopt : most->retry_after;
+}
+
+Facts facts_of(const Verdict& verdict) {
+  Facts facts;
+  facts.outcome = verdict.outcome;
+  facts.size = verdict.applied.size();
+  for (std::size_t i = 0; i < facts.size; ++i) {
+    const Applied& applied = verdict.applied[i];
+    LimitFacts& limit = facts.limits[i];
+    limit.name = applied.rule->name;
+    limit.outcome = verdict.outcome_of(i);
+    limit.advertise = applied.rule->advertise;
+    limit.capacity = applied.bucket->parameters.capacity;
+    limit.window = fill_time(applied.bucket->parameters);
+    if (applied.missing != nullptr) {
+      limit.missing = *applied.missing;
+      continue;
+    }
+    const Decision& decision = verdict.decisions[i];
+    limit.cost = decision.cost();
+    limit.remaining = decision.remaining();
+    limit.reset_after = decision.reset_after();
+    limit.retry_after = decision.retry_after();
+    limit.next_token_after = decision.next_token_after();
+  }
+  return facts;
+}
+
+}  // namespace suimon

@@ -1,0 +1,68 @@
+// What there is to say about a verdict, as plain figures.
+//
+// Everything that is written to a caller (headers of every dialect, JSON, sentences) is made from
+// Facts, so a figure is computed once, and a refusal can be written down again later from the
+// token of reply/token.h without a policy or a store.
+// Thread rule: a plain value; names are views into the ruleset or the token.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "suimon/engine/verdict.h"
+
+namespace suimon {
+
+struct LimitFacts {
+  std::string_view name;
+  Outcome outcome = Outcome::allowed;
+  std::string_view missing;  // the attribute that the limit needs and the request lacks, or ""
+  bool advertise = true;
+  std::uint64_t capacity = 0;
+  std::uint64_t cost = 0;                    // tokens that the request asked of this limit
+  std::uint64_t remaining = 0;               // whole tokens
+  Duration window{0};                        // capacity / rate: from empty to full
+  Duration reset_after{0};                   // until full
+  std::optional<Duration> retry_after;       // limited only
+  std::optional<Duration> next_token_after;  // nothing when full
+
+  bool refused() const { return outcome != Outcome::allowed; }
+};
+
+struct Facts {
+  Outcome outcome = Outcome::allowed;
+  std::size_t size = 0;
+  std::array<LimitFacts, kMostCharges> limits;
+
+  std::span<const LimitFacts> all() const { return {limits.data(), size}; }
+
+  // The limit that refused (the one that refuses for good, else the longest wait); when nothing
+  // refused, the one with the fewest requests of this cost left. Null when no limit applies.
+  // `advertised_only` leaves the others out of the choice.
+  const LimitFacts* binding(bool advertised_only = false) const;
+
+  // The wait that the caller is told: the longest of all. Only for a limited verdict.
+  std::optional<Duration> retry_after() const;
+};
+
+// Requires a decided verdict. Computes the figures of every limit that applies.
+Facts facts_of(const Verdict& verdict);
+
+// Whole units, rounded up: a caller who waits as told is not refused again.
+constexpr std::int64_t ceil_to(Duration wait, Duration unit) {
+  return wait.count() / unit.count() + (wait.count() % unit.count() > 0 ? 1 : 0);
+}
+constexpr std::int64_t ceil_seconds(Duration wait) {
+  return ceil_to(wait, std::chrono::seconds(1));
+}
+
+// What Retry-After says: at least 1 second.
+constexpr std::int64_t retry_after_seconds(Duration wait) {
+  const std::int64_t seconds = ceil_seconds(wait);
+  return seconds < 1 ? 1 : seconds;
+}
+
+}  // namespace suimon

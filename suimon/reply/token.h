@@ -1,0 +1,32 @@
+// A verdict as one header value (X-Suimon-Verdict), for proxies that cannot pass a body on:
+// they hand it to /v1/refusal, which writes the refusal from it alone.
+//
+//   token  = "1" SP outcome SP status *( SP limit )
+//   limit  = name "," outcome "," advertise "," capacity "," cost "," remaining "," window ","
+//            reset "," retry "," next "," missing      waits in ns, "-" for none
+//
+// Names are hex-escaped where they are not [A-Za-z0-9._-]. The token names limits and figures,
+// never a client. Thread rule: pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "suimon/reply/facts.h"
+#include "suimon/result.h"
+
+namespace suimon {
+
+struct Told {
+  Facts facts;  // names are views into `names`
+  int status = 429;
+  std::string names;
+};
+
+// Appends the token; at most about 2 KiB.
+void append_token(const Facts& facts, int status, std::string& out);
+
+// Reads a token back. Fails for anything that append_token cannot have written.
+Result<void> parse_token(std::string_view token, Told& told);
+
+}  // namespace suimon

@@ -1,0 +1,110 @@
+#include "suimon/reply/body.h"
+
+#include <gtest/gtest.h>
+
+#include "suimon/reply/locales.h"
+#include "tests/reply/scene.h"
+
+namespace suimon {
+namespace {
+
+std::string refusal(const Scene& scene, std::string_view language) {
+  std::string body;
+  append_refusal_body(scene.facts, 429, choose_locale(language), body);
+  return body;
+}
+
+bool holds(const std::string& body, std::string_view part) {
+  return body.find(part) != std::string::npos;
+}
+
+TEST(CheckBody, TellsTheBindingLimitAndAllOfThem) {
+  Scene scene;
+  scene.add("per-user");
+  std::string body;
+  append_check_body(scene.facts, body);
+  EXPECT_EQ(body,
+            R"({"allowed":true,"binding":"per-user","remaining":9,"retry_after_ms":null,)"
+            R"("reset_after_ms":500,"limits":[{"name":"per-user","allowed":true,"capacity":10,)"
+            R"("remaining":9,"retry_after_ms":null,"reset_after_ms":500,"shadow":false}]})");
+}
+
+TEST(CheckBody, WithoutLimitsNothingBinds) {
+  std::string body;
+  append_check_body(Facts{}, body);
+  EXPECT_EQ(body, R"({"allowed":true,"binding":null,"remaining":null,"retry_after_ms":null,)"
+                  R"("reset_after_ms":null,"limits":[]})");
+}
+
+TEST(RefusalBody, SaysTheSecondsAndTheCureInTheCallersLanguage) {
+  Scene scene;
+  scene.add("per-user", Outcome::limited);
+  EXPECT_TRUE(holds(
+      refusal(scene, "en"),
+      R"("error":"Too many requests for the limit \"per-user\"; wait 2 seconds, then try again.")"));
+  EXPECT_TRUE(holds(refusal(scene, "ja"), "2秒待ってから"));
+  EXPECT_TRUE(holds(refusal(scene, "ja"), "「per-user」"));
+  scene.facts.limits[0].retry_after = std::chrono::milliseconds(3);
+  EXPECT_TRUE(holds(refusal(scene, ""), "wait 1 second, then"));
+}
+
+TEST(RefusalBody, NamesAllViolatedPolicies) {
+  Scene scene;
+  scene.add("fine");
+  scene.add("a", Outcome::limited);
+  scene.add("b", Outcome::limited);
+  const std::string body = refusal(scene, "");
+  EXPECT_TRUE(holds(body, R"("violated-policies":["a","b"])"));
+  EXPECT_TRUE(holds(body, "problem-types#quota-exceeded"));
+  EXPECT_TRUE(holds(body, R"("status":429)"));
+}
+
+TEST(RefusalBody, NeverHasItsOwnTypeAndNoWait) {
+  Scene scene;
+  scene.add("a", Outcome::never).cost = 50;
+  const std::string body = refusal(scene, "");
+  EXPECT_TRUE(holds(body, "urn:suimon:problem:cost-exceeds-capacity"));
+  EXPECT_TRUE(holds(body, R"("never":true)"));
+  EXPECT_TRUE(holds(body, R"("retry_after_ms":null)"));
+  EXPECT_TRUE(holds(body, "costs 50 tokens"));
+}
+
+TEST(RefusalBody, AMissingAttributeIsNamed) {
+  Scene scene;
+  scene.add("a", Outcome::never).missing = "x\"y";
+  EXPECT_TRUE(holds(refusal(scene, ""), R"(needs the attribute \"x\"y\")"));
+}
+
+TEST(RefusalBody, HidesLimitsThatAreNotAdvertisedUnlessTheyRefused) {
+  Scene scene;
+  scene.add("secret").advertise = false;
+  scene.add("a", Outcome::limited);
+  EXPECT_FALSE(holds(refusal(scene, ""), "secret"));
+  scene.facts.limits[0].outcome = Outcome::limited;
+  scene.facts.limits[0].retry_after = std::chrono::seconds(1);
+  EXPECT_TRUE(holds(refusal(scene, ""), "secret"));
+}
+
+TEST(Locales, AreChosenByQualityThenPlace) {
+  EXPECT_EQ(choose_locale("").tag, "en");
+  EXPECT_EQ(choose_locale("ja").tag, "ja");
+  EXPECT_EQ(choose_locale("JA-jp").tag, "ja");
+  EXPECT_EQ(choose_locale("fr, ja;q=0.8, en;q=0.5").tag, "ja");
+  EXPECT_EQ(choose_locale("en;q=0.5, ja;q=0.500").tag, "en");
+  EXPECT_EQ(choose_locale("ja;q=0").tag, "en");
+  EXPECT_EQ(choose_locale("*").tag, "en");
+  EXPECT_EQ(choose_locale("xx;q=2, ja;q=x, ;;;,").tag, "en");
+  EXPECT_EQ(choose_locale(std::string(100'000, ',') + "ja").tag, "en");
+}
+
+TEST(Locales, EveryRegisteredOneIsComplete) {
+  for (const Locale* locale : registered_locales()) EXPECT_TRUE(locale->complete()) << locale->tag;
+  Locale lacking = *registered_locales()[0];
+  lacking.never = "";
+  EXPECT_FALSE(lacking.complete());
+  lacking.never = "wait {minutes}";
+  EXPECT_FALSE(lacking.complete());
+}
+
+}  // namespace
+}  // namespace suimon

@@ -1,0 +1,68 @@
+#include "suimon/reply/headers.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/reply/scene.h"
+
+namespace suimon {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string fields(const Scene& scene) {
+  std::string head;
+  append_decision_fields(scene.facts, head);
+  return head;
+}
+
+TEST(IetfHeaders, NameThePoliciesAndTheBindingLimit) {
+  Scene scene;
+  scene.add("per-address").remaining = 9;
+  LimitFacts& user = scene.add("per-user");
+  user.remaining = 3;
+  user.capacity = 100;
+  user.window = 500ms;  // less than a second: no w
+  user.next_token_after = 1001ms;
+  EXPECT_EQ(fields(scene),
+            "RateLimit-Policy: \"per-address\";q=10;w=5, \"per-user\";q=100\r\n"
+            "RateLimit: \"per-user\";r=3;t=2\r\n");
+}
+
+TEST(IetfHeaders, AFullBucketHasNoTime) {
+  Scene scene;
+  LimitFacts& full = scene.add("a");
+  full.remaining = 10;
+  full.next_token_after = std::nullopt;
+  EXPECT_EQ(fields(scene), "RateLimit-Policy: \"a\";q=10;w=5\r\nRateLimit: \"a\";r=10\r\n");
+}
+
+TEST(IetfHeaders, ARefusalSaysWhenToRetry) {
+  Scene scene;
+  scene.add("a", Outcome::limited);
+  EXPECT_EQ(fields(scene),
+            "RateLimit-Policy: \"a\";q=10;w=5\r\nRateLimit: \"a\";r=0;t=2\r\nRetry-After: 2\r\n");
+}
+
+TEST(IetfHeaders, NeverHasNoRetryAfter) {
+  Scene scene;
+  scene.add("a", Outcome::never);
+  EXPECT_EQ(fields(scene).find("Retry-After"), std::string::npos);
+}
+
+TEST(IetfHeaders, WhatIsLeftForEverybodyIsNobodysBusiness) {
+  Scene scene;
+  scene.add("whole-service", Outcome::limited).advertise = false;
+  EXPECT_EQ(fields(scene), "Retry-After: 2\r\n");
+  scene.add("a");
+  EXPECT_EQ(fields(scene),
+            "RateLimit-Policy: \"a\";q=10;w=5\r\nRateLimit: \"a\";r=9;t=1\r\nRetry-After: 2\r\n");
+}
+
+TEST(IetfHeaders, NumbersStayWithinFifteenDigits) {
+  Scene scene;
+  scene.add("a").capacity = std::uint64_t{1} << 60;
+  EXPECT_NE(fields(scene).find("q=999999999999999;"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace suimon
