@@ -1,0 +1,98 @@
+// What one event loop counts: written by its own thread without locks, read at scrape.
+//
+// Thread rule: decided() and measured() by the loop's thread; the readers by any thread. Counters
+// only grow, so a reader may see one a moment before the other.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "suimon/engine/observer.h"
+
+namespace suimon {
+
+// A counter with one writer: no locked instruction.
+class Counter {
+ public:
+  void add(std::uint64_t n = 1) {
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  std::uint64_t value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+// Of one limit, by what it said.
+struct LimitCounters {
+  std::array<Counter, 3> by_outcome;  // in the order of Outcome
+};
+
+// Of one domain at one door.
+struct RequestCounters {
+  std::string domain;
+  DoorId door = 0;
+  std::array<Counter, 3> by_outcome;
+  Counter errors;  // no verdict: unknown domain, undecodable path, too many limits, failed store
+};
+
+// How long checks took, in buckets.
+class DurationCounters {
+ public:
+  // Upper bounds in nanoseconds; the last bucket has none.
+  static constexpr std::array<std::int64_t, 14> kBounds = {
+      1'000,   2'500,   5'000,     10'000,    25'000,     50'000,      100'000,
+      250'000, 500'000, 1'000'000, 2'500'000, 10'000'000, 100'000'000, 1'000'000'000};
+
+  void add(Duration each, std::uint64_t count);
+  std::uint64_t in_bucket(std::size_t i) const { return buckets_[i].value(); }
+  std::uint64_t sum_ns() const { return sum_ns_.value(); }
+
+ private:
+  std::array<Counter, kBounds.size() + 1> buckets_;
+  Counter sum_ns_;
+};
+
+class LoopCounters final : public Observer {
+ public:
+  static constexpr std::size_t kMostDoors = 8;
+
+  LoopCounters();
+
+  void decided(DoorId door, const Verdict& verdict) override;
+
+  // `count` checks at `door` took at most `each`.
+  void measured(DoorId door, Duration each, std::uint64_t count) {
+    durations_[door].add(each, count);
+  }
+
+  // Connections that a door closed because its places were taken.
+  void connections_refused(DoorId door, std::uint64_t count) { refused_[door].add(count); }
+
+  const LimitCounters& limit(ShapeNumber number) const { return (*limits_)[number]; }
+  const DurationCounters& durations(DoorId door) const { return durations_[door]; }
+  std::uint64_t refused_connections(DoorId door) const { return refused_[door].value(); }
+
+  // Calls `use` for every domain and door that has been asked for.
+  template <class Use>
+  void each_request_counter(Use&& use) const {
+    const std::lock_guard lock(mutex_);
+    for (const auto& counters : requests_) use(*counters);
+  }
+
+ private:
+  RequestCounters& requests_of(DoorId door, const Ruleset* ruleset);
+
+  std::unique_ptr<std::array<LimitCounters, Shapes::kMost>> limits_;
+  std::array<DurationCounters, kMostDoors> durations_;
+  std::array<Counter, kMostDoors> refused_;
+  mutable std::mutex mutex_;  // held to add to requests_ and to read it from elsewhere
+  std::vector<std::unique_ptr<RequestCounters>> requests_;  // a handful: one a domain and door
+};
+
+}  // namespace suimon

@@ -1,0 +1,164 @@
+#include "suimon/observe/metrics.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <map>
+#include <utility>
+
+namespace suimon {
+namespace {
+
+constexpr std::array<std::string_view, 3> kVerdicts = {"allowed", "limited", "never"};
+
+template <class... Parts>
+void line(std::string& out, fmt::format_string<Parts...> format, Parts&&... parts) {
+  fmt::format_to(std::back_inserter(out), format, std::forward<Parts>(parts)...);
+  out.push_back('\n');
+}
+
+void describe(std::string& out, std::string_view name, std::string_view type,
+              std::string_view help) {
+  line(out, "# HELP {} {}", name, help);
+  line(out, "# TYPE {} {}", name, type);
+}
+
+// Names in a policy need no escaping: they are [A-Za-z0-9._-].
+std::pair<std::string_view, std::string_view> split_name(std::string_view domain_and_limit) {
+  const auto slash = domain_and_limit.find('/');
+  return {domain_and_limit.substr(0, slash), domain_and_limit.substr(slash + 1)};
+}
+
+}  // namespace
+
+LoopCounters& Metrics::add_loop() { return *loops_.emplace_back(std::make_unique<LoopCounters>()); }
+
+void Metrics::reloaded(bool successful, std::int64_t unix_seconds) {
+  (successful ? reloads_ok_ : reloads_failed_).fetch_add(1, std::memory_order_relaxed);
+  last_reload_ok_.store(successful, std::memory_order_relaxed);
+  if (successful) last_success_.store(unix_seconds, std::memory_order_relaxed);
+}
+
+std::string Metrics::render() const {
+  std::string out;
+  render_requests(out);
+  render_limits(out);
+  render_durations(out);
+  render_connections(out);
+  render_store(out);
+  render_reloads(out);
+  describe(out, "suimon_build_info", "gauge", "Always 1; the labels tell the version.");
+  line(out, "suimon_build_info{{version=\"{}\"}} 1", version_);
+  return out;
+}
+
+void Metrics::render_requests(std::string& out) const {
+  std::map<std::pair<DoorId, std::string>, std::array<std::uint64_t, 4>> sums;
+  if (const auto policy = policy_.current()) {
+    for (const Ruleset& ruleset : policy->rulesets) {
+      for (std::size_t door = 0; door < doors_.size(); ++door) {
+        sums[{static_cast<DoorId>(door), ruleset.domain}];  // at 0 from load
+      }
+    }
+  }
+  for (const auto& loop : loops_) {
+    loop->each_request_counter([&](const RequestCounters& counters) {
+      auto& sum = sums[{counters.door, counters.domain}];
+      for (std::size_t i = 0; i < kVerdicts.size(); ++i) sum[i] += counters.by_outcome[i].value();
+      sum[3] += counters.errors.value();
+    });
+  }
+  describe(out, "suimon_requests_total", "counter", "Requests decided, by door and verdict.");
+  for (const auto& [place, sum] : sums) {
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      line(out, "suimon_requests_total{{door=\"{}\",domain=\"{}\",verdict=\"{}\"}} {}",
+           doors_[place.first], place.second, i < kVerdicts.size() ? kVerdicts[i] : "error",
+           sum[i]);
+    }
+  }
+}
+
+void Metrics::render_limits(std::string& out) const {
+  std::map<std::string, std::array<std::uint64_t, 3>, std::less<>> sums;
+  const Shapes& shapes = policy_.shapes();
+  const std::size_t count = shapes.size();
+  for (std::size_t number = 0; number < count; ++number) {
+    auto& sum = sums[shapes[static_cast<ShapeNumber>(number)].limit];
+    for (const auto& loop : loops_) {
+      const LimitCounters& counters = loop->limit(static_cast<ShapeNumber>(number));
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += counters.by_outcome[i].value();
+    }
+  }
+  describe(out, "suimon_limit_decisions_total", "counter", "Decisions of each limit.");
+  for (const auto& [name, sum] : sums) {
+    const auto [domain, limit] = split_name(name);
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      line(out, "suimon_limit_decisions_total{{domain=\"{}\",limit=\"{}\",verdict=\"{}\"}} {}",
+           domain, limit, kVerdicts[i], sum[i]);
+    }
+  }
+}
+
+void Metrics::render_durations(std::string& out) const {
+  describe(out, "suimon_check_duration_seconds", "histogram",
+           "From the wake-up that brought a check to its answer.");
+  for (std::size_t door = 0; door < doors_.size(); ++door) {
+    std::uint64_t cumulative = 0;
+    std::uint64_t sum_ns = 0;
+    for (const auto& loop : loops_) sum_ns += loop->durations(static_cast<DoorId>(door)).sum_ns();
+    for (std::size_t i = 0; i <= DurationCounters::kBounds.size(); ++i) {
+      for (const auto& loop : loops_) {
+        cumulative += loop->durations(static_cast<DoorId>(door)).in_bucket(i);
+      }
+      const std::string bound =
+          i < DurationCounters::kBounds.size()
+              ? fmt::format("{}", static_cast<double>(DurationCounters::kBounds[i]) / 1e9)
+              : "+Inf";
+      line(out, "suimon_check_duration_seconds_bucket{{door=\"{}\",le=\"{}\"}} {}", doors_[door],
+           bound, cumulative);
+    }
+    line(out, "suimon_check_duration_seconds_sum{{door=\"{}\"}} {}", doors_[door],
+         static_cast<double>(sum_ns) / 1e9);
+    line(out, "suimon_check_duration_seconds_count{{door=\"{}\"}} {}", doors_[door], cumulative);
+  }
+}
+
+void Metrics::render_connections(std::string& out) const {
+  describe(out, "suimon_connections_refused_total", "counter",
+           "Connections closed at once because all places of the door were taken.");
+  for (std::size_t door = 0; door < doors_.size(); ++door) {
+    std::uint64_t sum = 0;
+    for (const auto& loop : loops_) sum += loop->refused_connections(static_cast<DoorId>(door));
+    line(out, "suimon_connections_refused_total{{door=\"{}\"}} {}", doors_[door], sum);
+  }
+}
+
+void Metrics::render_store(std::string& out) const {
+  const StoreFigures figures = store_.figures();
+  describe(out, "suimon_table_entries", "gauge", "Keys that have state now.");
+  line(out, "suimon_table_entries {}", figures.entries);
+  describe(out, "suimon_table_bytes", "gauge", "Memory of the table.");
+  line(out, "suimon_table_bytes {}", figures.bytes);
+  describe(out, "suimon_table_evictions_total", "counter", "Live states that had to go.");
+  line(out, "suimon_table_evictions_total {}", figures.evictions);
+  describe(out, "suimon_table_overflow_total", "counter",
+           "Charges that met a full table and went to their limit's overflow bucket.");
+  line(out, "suimon_table_overflow_total {}", figures.overflows);
+}
+
+void Metrics::render_reloads(std::string& out) const {
+  describe(out, "suimon_config_reloads_total", "counter", "Policies loaded, by result.");
+  line(out, "suimon_config_reloads_total{{result=\"success\"}} {}",
+       reloads_ok_.load(std::memory_order_relaxed));
+  line(out, "suimon_config_reloads_total{{result=\"failure\"}} {}",
+       reloads_failed_.load(std::memory_order_relaxed));
+  describe(out, "suimon_config_last_reload_successful", "gauge", "1 if the last load succeeded.");
+  line(out, "suimon_config_last_reload_successful {}",
+       last_reload_ok_.load(std::memory_order_relaxed) ? 1 : 0);
+  describe(out, "suimon_config_last_success_timestamp_seconds", "gauge",
+           "When a policy was last loaded, in Unix time.");
+  line(out, "suimon_config_last_success_timestamp_seconds {}",
+       last_success_.load(std::memory_order_relaxed));
+}
+
+}  // namespace suimon
