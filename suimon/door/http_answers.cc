@@ -1,0 +1,152 @@
+// The answering half of the HTTP door: verdicts to header lines and bodies.
+#include "suimon/door/http_door.h"
+#include "suimon/door/http_pending.h"
+#include "suimon/door/http_response.h"
+#include "suimon/reply/body.h"
+#include "suimon/reply/headers.h"
+#include "suimon/reply/token.h"
+
+namespace suimon::door {
+namespace {
+
+constexpr std::string_view kJson = "Content-Type: application/json\r\n";
+constexpr std::string_view kProblem = "Content-Type: application/problem+json\r\n";
+constexpr std::string_view kNoStore = "Cache-Control: no-store\r\n";
+
+// Why there is no verdict, for the caller's programmer; the status it is answered with.
+struct Failure {
+  int status;
+  std::string_view text;
+};
+
+Failure failure_of(Verdict::Status status) {
+  switch (status) {
+    case Verdict::Status::unknown_domain:
+      return {400, "no such domain is loaded"};
+    case Verdict::Status::bad_path:
+      return {400,
+              "the path cannot be decoded; send it as it stands in the request, beginning "
+              "with / and with valid % escapes"};
+    case Verdict::Status::too_many_limits:
+      return {503, "more than 16 limits apply to this request"};
+    case Verdict::Status::store_failed:
+    case Verdict::Status::decided:
+      break;
+  }
+  return {503, "the store did not answer"};
+}
+
+}  // namespace
+
+void HttpDoor::append_refusal_lines(bool plain_json, const Locale& locale, std::string& lines) {
+  lines += plain_json ? kJson : kProblem;
+  lines += kNoStore;
+  lines.append("Content-Language: ").append(locale.tag).append("\r\nVary: Accept-Language\r\n");
+}
+
+std::string HttpDoor::unknown_domain() {
+  std::string text = "no such domain is loaded; loaded:";
+  for (const Ruleset& ruleset : engine_.policy().rulesets) text += " " + ruleset.domain;
+  return text;
+}
+
+void HttpDoor::answer(Pending& pending, const Verdict& verdict) {
+  Exchange& exchange = *pending.exchange;
+  close(pending);  // its fields stay until it is opened again
+  lines_.clear();
+  body_.clear();
+  if (verdict.status != Verdict::Status::decided) {
+    const Failure why = failure_of(verdict.status);
+    if (why.status == 503) {
+      lines_ += "Retry-After: 1\r\n";
+      append_overloaded_body(*pending.locale, why.text, body_);
+      append_refusal_lines(pending.plain_json, *pending.locale, lines_);
+      return exchange.respond(503, lines_, body_);
+    }
+    return respond_mistake(exchange, why.status,
+                           verdict.status == Verdict::Status::unknown_domain
+                               ? unknown_domain()
+                               : std::string(why.text));
+  }
+  const Facts facts = facts_of(verdict);
+  append_decision_fields(facts, lines_);
+  if (pending.kind == Pending::Kind::forward_auth) {
+    lines_ += "X-Suimon-Verdict: ";
+    append_token(facts, 429, lines_);
+    lines_ += "\r\n";
+  }
+  if (!verdict.allowed()) {
+    const int status = pending.status_of_refusal();
+    append_refusal_lines(pending.plain_json, *pending.locale, lines_);
+    append_refusal_body(facts, status, *pending.locale, body_);
+    return exchange.respond(status, lines_, body_);
+  }
+  if (pending.kind == Pending::Kind::forward_auth) {
+    lines_ += kNoStore;
+    return exchange.respond(200, lines_, {});
+  }
+  lines_ += kJson;
+  lines_ += kNoStore;
+  append_check_body(facts, body_);
+  exchange.respond(200, lines_, body_);
+}
+
+void HttpDoor::append_batch_element(const Pending& pending, const Verdict& verdict,
+                                    std::string& out) {
+  if (verdict.status != Verdict::Status::decided) {
+    const Failure why = failure_of(verdict.status);
+    if (why.status == 503) return append_overloaded_body(*pending.locale, why.text, out);
+    return append_mistake_body(why.status, "Bad Request",
+                               verdict.status == Verdict::Status::unknown_domain
+                                   ? unknown_domain()
+                                   : std::string(why.text),
+                               out);
+  }
+  const Facts facts = facts_of(verdict);
+  if (verdict.allowed()) return append_check_body(facts, out);
+  append_refusal_body(facts, pending.status_of_refusal(), *pending.locale, out);
+}
+
+void HttpDoor::answer_batch(Pending& pending) {
+  body_.clear();
+  body_ += '[';
+  for (const Part& part : pending.parts) {
+    if (body_.size() > 1) body_ += ',';
+    body_ += part.text;
+  }
+  body_ += ']';
+  lines_.clear();
+  lines_ += kJson;
+  lines_ += kNoStore;
+  lines_.append("Content-Language: ").append(pending.locale->tag);
+  lines_ += "\r\nVary: Accept-Language\r\n";
+  Exchange& exchange = *pending.exchange;
+  pending.parts.clear();
+  close(pending);
+  exchange.respond(200, lines_, body_);
+}
+
+void HttpDoor::append_error(int status, std::string_view reason, std::string& lines,
+                            std::string& body) {
+  lines += kProblem;
+  lines += kNoStore;
+  append_mistake_body(status, reason_phrase(status), reason, body);
+}
+
+void HttpDoor::respond_mistake(Exchange& exchange, int status, std::string_view detail) {
+  lines_.clear();
+  body_.clear();
+  append_error(status, detail, lines_, body_);
+  exchange.respond(status, lines_, body_);
+}
+
+void HttpDoor::respond_method(Exchange& exchange, std::string_view allowed) {
+  lines_.clear();
+  body_.clear();
+  lines_.append("Allow: ").append(allowed).append("\r\n");
+  append_error(405, "this path does not know that method; use " + std::string(allowed), lines_,
+               body_);
+  exchange.respond(405, lines_, body_);
+}
+
+}  // namespace suimon::door

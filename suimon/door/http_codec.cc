@@ -1,0 +1,372 @@
+#include "suimon/door/http_codec.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "suimon/door/http_bytes.h"
+
+namespace suimon::door {
+namespace {
+
+constexpr std::size_t kMaxLeading = 4;         // two empty lines before a request
+constexpr std::size_t kRequestLineExtra = 64;  // a method, two spaces and a version
+constexpr std::size_t kMaxSpareBody = 64 << 10;
+
+constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
+bool equals_lower(std::string_view any_case, std::string_view lower_case) {
+  if (any_case.size() != lower_case.size()) return false;
+  for (std::size_t i = 0; i < any_case.size(); ++i) {
+    if (lower(any_case[i]) != lower_case[i]) return false;
+  }
+  return true;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+bool lists(std::string_view list, std::string_view lower_case_token) {
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    if (equals_lower(trimmed(list.substr(0, comma)), lower_case_token)) return true;
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return false;
+}
+
+// "HTTP/2.0": well formed, whether we speak it or not.
+bool is_version(std::string_view text) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  return text.size() == 8 && text.starts_with("HTTP/") && digit(text[5]) && text[6] == '.' &&
+         digit(text[7]);
+}
+
+}  // namespace
+
+std::string_view HttpRequest::field(std::string_view lower_case_name) const {
+  for (const HttpField& f : fields) {
+    if (equals_lower(f.name, lower_case_name)) return f.value;
+  }
+  return {};
+}
+
+std::size_t HttpRequest::count(std::string_view lower_case_name) const {
+  return static_cast<std::size_t>(
+      std::count_if(fields.begin(), fields.end(),
+                    [&](const HttpField& f) { return equals_lower(f.name, lower_case_name); }));
+}
+
+void HttpRequest::joined(std::string_view lower_case_name, std::string& out) const {
+  bool first = true;
+  for (const HttpField& f : fields) {
+    if (!equals_lower(f.name, lower_case_name)) continue;
+    if (!first) out += ", ";
+    first = false;
+    out += f.value;
+  }
+}
+
+HttpParser::Status HttpParser::parse(std::string_view in, std::size_t& consumed) {
+  consumed = 0;
+  if (phase_ == Phase::done) reset();
+  if (base_ != in.data()) rebase(in.data());
+  while (step(in)) {
+  }
+  if (phase_ == Phase::bad) return Status::bad;
+  if (phase_ != Phase::done) return Status::need_more;
+  consumed = at_;
+  return Status::request;
+}
+
+bool HttpParser::step(std::string_view in) {
+  switch (phase_) {
+    case Phase::leading:
+      return skip_leading(in);
+    case Phase::header:
+      return read_header(in);
+    case Phase::fixed_body:
+      return read_fixed_body(in);
+    case Phase::chunk_size:
+      return read_chunk_size(in);
+    case Phase::chunk_data:
+      return read_chunk_data(in);
+    case Phase::chunk_end:
+      return read_chunk_end(in);
+    case Phase::trailers:
+      return read_trailer(in);
+    case Phase::done:
+    case Phase::bad:
+      break;
+  }
+  return false;
+}
+
+bool HttpParser::skip_leading(std::string_view in) {
+  while (start_ < kMaxLeading && start_ < in.size() && in[start_] == "\r\n"[start_ % 2]) ++start_;
+  if (start_ == in.size()) return false;
+  if (start_ % 2 != 0 || !is_token(in[start_])) {
+    return fail(400, "the request does not begin with a method");
+  }
+  at_ = scanned_ = start_;
+  phase_ = Phase::header;
+  return true;
+}
+
+HttpParser::Line HttpParser::next_line(std::string_view in, std::size_t limit, int status,
+                                       std::string_view reason, std::string_view& line) {
+  const void* found = scanned_ < in.size()
+                          ? std::memchr(in.data() + scanned_, '\n', in.size() - scanned_)
+                          : nullptr;
+  const std::size_t end =
+      found == nullptr ? in.size()
+                       : static_cast<std::size_t>(static_cast<const char*>(found) - in.data()) + 1;
+  // What comes first on the wire decides, so that the cut of the bytes does not.
+  if (end > limit) {
+    fail(status, reason);
+    return Line::bad;
+  }
+  if (found == nullptr) {
+    scanned_ = end;
+    return Line::more;
+  }
+  if (end - at_ < 2 || in[end - 2] != '\r') {
+    fail(400, "a line ends with LF alone; lines end with CR LF");
+    return Line::bad;
+  }
+  line = in.substr(at_, end - 2 - at_);
+  at_ = scanned_ = end;
+  return Line::found;
+}
+
+bool HttpParser::read_header(std::string_view in) {
+  std::string_view line;
+  if (fields_at_ == 0) {
+    const std::size_t limit = start_ + limits_.target_bytes + kRequestLineExtra;
+    if (next_line(in, limit, 414, "the request line is too long", line) != Line::found) {
+      return false;
+    }
+    fields_at_ = at_;
+    return read_request_line(line);
+  }
+  const std::size_t limit = fields_at_ + limits_.header_bytes;
+  if (next_line(in, limit, 431, "the header is too large", line) != Line::found) return false;
+  return line.empty() ? finish_header() : read_field(line);
+}
+
+// request-line = method SP request-target SP HTTP-version
+bool HttpParser::read_request_line(std::string_view line) {
+  const std::size_t method_end = token_length(line);
+  if (method_end == 0 || method_end == line.size() || line[method_end] != ' ') {
+    return fail(400, "the request line does not begin with a method and a space");
+  }
+  request_.method = line.substr(0, method_end);
+  line.remove_prefix(method_end + 1);
+  const std::size_t target_end = std::min(line.find(' '), line.size());
+  request_.target = line.substr(0, target_end);
+  const std::string_view version = line.substr(std::min(target_end + 1, line.size()));
+  if (request_.target.empty() || has_control(request_.target) ||
+      request_.target.find('\t') != std::string_view::npos) {
+    return fail(400, "the request line has no target between single spaces");
+  }
+  if (!is_version(version)) return fail(400, "the request line does not end with HTTP/1.1");
+  if (version != "HTTP/1.1" && version != "HTTP/1.0") {
+    return fail(505, "this door speaks HTTP/1.1 and HTTP/1.0");
+  }
+  if (request_.target.size() > limits_.target_bytes) return fail(414, "the target is too long");
+  request_.minor = version.back() - '0';
+  return true;
+}
+
+// field-line = field-name ":" OWS field-value OWS
+bool HttpParser::read_field(std::string_view line) {
+  if (line.front() == ' ' || line.front() == '\t') {
+    return fail(400, "a field line begins with white space; folded lines are obsolete");
+  }
+  const std::size_t name_end = token_length(line);
+  if (name_end == 0 || name_end == line.size() || line[name_end] != ':') {
+    return fail(400, "a field name is not a token directly before its colon");
+  }
+  const std::string_view name = line.substr(0, name_end);
+  const std::string_view value = trimmed(line.substr(name_end + 1));
+  if (has_control(value)) return fail(400, "a field value has a control byte");
+  if (fields_.size() >= limits_.header_fields) return fail(431, "the header has too many fields");
+  fields_.push_back({name, value});
+  return note_field(name, value);
+}
+
+// Keeps what decides about the message itself.
+bool HttpParser::note_field(std::string_view name, std::string_view value) {
+  if (equals_lower(name, "host")) {
+    if (std::exchange(seen_.host, true)) return fail(400, "Host appears twice; send it once");
+  } else if (equals_lower(name, "content-length")) {
+    if (std::exchange(seen_.length, true)) {
+      return fail(400, "Content-Length appears twice; send it once");
+    }
+    const char* const end = value.data() + value.size();
+    const auto [last, code] = std::from_chars(value.data(), end, remaining_);
+    if (code == std::errc::result_out_of_range && last == end) {
+      remaining_ = std::numeric_limits<std::size_t>::max();  // too large, which is said in time
+    } else if (code != std::errc{} || last != end) {
+      return fail(400, "Content-Length is not one number");
+    }
+  } else if (equals_lower(name, "transfer-encoding")) {
+    if (std::exchange(seen_.encoding, true)) {
+      return fail(400, "Transfer-Encoding appears twice; send it once");
+    }
+    seen_.chunked = equals_lower(value, "chunked");
+  } else if (equals_lower(name, "expect")) {
+    seen_.unknown_expectation = seen_.expectation || !equals_lower(value, "100-continue");
+    seen_.expectation = true;
+  } else if (equals_lower(name, "connection")) {
+    seen_.close = seen_.close || lists(value, "close");
+    seen_.keep_alive = seen_.keep_alive || lists(value, "keep-alive");
+  }
+  return true;
+}
+
+// The header is complete: is it one that can be answered, and where does the message end?
+bool HttpParser::finish_header() {
+  request_.fields = fields_;
+  request_.keep_alive = !seen_.close && (request_.minor == 1 || seen_.keep_alive);
+  if (!seen_.host && request_.minor == 1) return fail(400, "Host is missing");
+  if (seen_.encoding) {
+    if (seen_.length) {
+      return fail(400, "Transfer-Encoding stands beside Content-Length; send one of them");
+    }
+    if (request_.minor == 0) return fail(400, "HTTP/1.0 has no Transfer-Encoding");
+    if (!seen_.chunked) return fail(501, "the only Transfer-Encoding here is chunked");
+  }
+  if (remaining_ > limits_.body_bytes) return fail(413, "the body is too large");
+  if (seen_.unknown_expectation) {
+    return fail(417, "the only expectation met here is 100-continue");
+  }
+  // An HTTP/1.0 client would not understand the interim answer (RFC 9110 section 10.1.1).
+  expects_ = seen_.expectation && request_.minor == 1;
+  phase_ = seen_.encoding ? Phase::chunk_size : Phase::fixed_body;
+  return true;
+}
+
+bool HttpParser::read_fixed_body(std::string_view in) {
+  body_began_ = in.size() > at_;
+  if (in.size() - at_ < remaining_) return false;
+  request_.body = in.substr(at_, remaining_);
+  at_ += remaining_;
+  phase_ = Phase::done;
+  expects_ = false;
+  return false;
+}
+
+bool HttpParser::read_chunk_size(std::string_view in) {
+  body_began_ = body_began_ || in.size() > at_;
+  const std::size_t begin = at_;
+  std::string_view line;
+  const std::size_t limit = begin + (framing_limit() - framing_);
+  if (next_line(in, limit, 413, "the chunks' framing is too large", line) != Line::found) {
+    return false;
+  }
+  framing_ += at_ - begin;
+  std::uint64_t size = 0;
+  const auto [last, code] = std::from_chars(line.data(), line.data() + line.size(), size, 16);
+  const std::string_view rest = line.substr(static_cast<std::size_t>(last - line.data()));
+  if (code == std::errc::result_out_of_range) return fail(413, "the body is too large");
+  // Extensions are read over (RFC 9112 section 7.1.1); nothing else may stand behind the size.
+  if (code != std::errc{} || (!rest.empty() && rest.front() != ';') || has_control(rest)) {
+    return fail(400, "a chunk's size is not a hexadecimal number alone on its line");
+  }
+  if (size > limits_.body_bytes - body_.size()) return fail(413, "the body is too large");
+  remaining_ = size;
+  trailers_at_ = at_;
+  phase_ = size == 0 ? Phase::trailers : Phase::chunk_data;
+  return true;
+}
+
+bool HttpParser::read_chunk_data(std::string_view in) {
+  const std::size_t there = std::min(remaining_, in.size() - at_);
+  body_.append(in.substr(at_, there));
+  at_ += there;
+  remaining_ -= there;
+  if (remaining_ > 0) return false;
+  phase_ = Phase::chunk_end;
+  return true;
+}
+
+bool HttpParser::read_chunk_end(std::string_view in) {
+  const std::string_view end = in.substr(at_, 2);
+  if (!std::string_view("\r\n").starts_with(end)) {
+    return fail(400, "a chunk is longer than its size says");
+  }
+  if (end.size() < 2) return false;
+  at_ += 2;
+  scanned_ = at_;
+  framing_ += 2;
+  if (framing_ > framing_limit()) return fail(413, "the chunks' framing is too large");
+  phase_ = Phase::chunk_size;
+  return true;
+}
+
+bool HttpParser::read_trailer(std::string_view in) {
+  std::string_view line;
+  const std::size_t limit = trailers_at_ + limits_.header_bytes;
+  if (next_line(in, limit, 431, "the trailers are too large", line) != Line::found) return false;
+  if (line.empty()) {
+    request_.body = body_;
+    phase_ = Phase::done;
+    expects_ = false;
+    return false;
+  }
+  // Trailers are read over, but not so that another party could find the message's end elsewhere.
+  if (has_control(line) || line.front() == ' ' || line.front() == '\t' ||
+      line.find(':') == std::string_view::npos) {
+    return fail(400, "a trailer line is malformed");
+  }
+  return true;
+}
+
+bool HttpParser::fail(int status, std::string_view reason) {
+  error_status_ = status;
+  error_reason_ = reason;
+  phase_ = Phase::bad;
+  expects_ = false;
+  return false;
+}
+
+// The same bytes lie elsewhere now: the views follow them.
+void HttpParser::rebase(const char* base) {
+  const auto move = [&](std::string_view& text) {
+    // As numbers: pointers into memory that is gone cannot be subtracted.
+    const auto offset =
+        reinterpret_cast<std::uintptr_t>(text.data()) - reinterpret_cast<std::uintptr_t>(base_);
+    text = {base + offset, text.size()};
+  };
+  if (!fields_.empty() || !request_.method.empty()) {
+    move(request_.method);
+    move(request_.target);
+    for (HttpField& f : fields_) {
+      move(f.name);
+      move(f.value);
+    }
+  }
+  base_ = base;
+}
+
+void HttpParser::reset() {
+  request_ = {};
+  fields_.clear();
+  body_.clear();
+  if (body_.capacity() > kMaxSpareBody) std::string().swap(body_);
+  start_ = at_ = scanned_ = fields_at_ = trailers_at_ = remaining_ = framing_ = 0;
+  error_status_ = 0;
+  error_reason_ = {};
+  phase_ = Phase::leading;
+  seen_ = {};
+  expects_ = body_began_ = false;
+}
+
+}  // namespace suimon::door

@@ -1,0 +1,139 @@
+#include "suimon/door/http_session.h"
+
+#include "suimon/door/http_response.h"
+
+namespace suimon::door {
+
+class HttpSession final : public net::Session {
+ public:
+  HttpSession(HttpServer& server, net::Connection& connection)
+      : server_(server), connection_(connection), parser_(server.limits_) {}
+
+  std::size_t on_bytes(std::string_view in, net::Connection& connection) override;
+  void on_close() override {
+    if (pending_ != nullptr) pending_->session_ = nullptr;
+  }
+  bool idle() const override { return pending_ == nullptr && !reading_; }
+
+  void answered(const Exchange& exchange, int status, std::string_view lines,
+                std::string_view body);
+
+ private:
+  void handle();
+  void write(int status, std::string_view lines, std::string_view body, bool head, bool close);
+
+  HttpServer& server_;
+  net::Connection& connection_;
+  HttpParser parser_;
+  Exchange* pending_ = nullptr;
+  bool reading_ = false;        // a request has begun to arrive
+  bool continue_sent_ = false;  // for the request that is being read
+  bool in_bytes_ = false;       // on_bytes is on the stack and will flush
+  bool closing_ = false;
+};
+
+std::size_t HttpSession::on_bytes(std::string_view in, net::Connection& connection) {
+  const Instant now = connection.loop().now();
+  if (now != server_.woken_) {
+    server_.woken_ = now;
+    server_.handler_.wake(now);
+  }
+  // One request a call: the connection offers the rest again, unless too much is unsent.
+  std::size_t consumed = 0;
+  in_bytes_ = true;
+  switch (parser_.parse(in, consumed)) {
+    case HttpParser::Status::need_more:
+      reading_ = true;
+      if (parser_.wants_continue() && !continue_sent_) {
+        append_continue(connection_.out());
+        continue_sent_ = true;
+      }
+      break;
+    case HttpParser::Status::bad:
+      server_.lines_.clear();
+      server_.body_.clear();
+      server_.handler_.append_error(parser_.error_status(), parser_.error_reason(), server_.lines_,
+                                    server_.body_);
+      write(parser_.error_status(), server_.lines_, server_.body_, false, true);
+      consumed = in.size();
+      break;
+    case HttpParser::Status::request:
+      reading_ = continue_sent_ = false;
+      handle();
+      break;
+  }
+  in_bytes_ = false;
+  return consumed;
+}
+
+void HttpSession::handle() {
+  const HttpRequest& request = parser_.request();
+  Exchange& exchange = server_.open_exchange();
+  exchange.session_ = this;
+  exchange.head_ = request.method == "HEAD";
+  exchange.keep_alive_ = request.keep_alive;
+  pending_ = &exchange;
+  server_.handler_.handle(request, connection_.peer(), exchange);
+  if (pending_ != nullptr) connection_.pause();  // the answer comes later
+}
+
+void HttpSession::answered(const Exchange& exchange, int status, std::string_view lines,
+                           std::string_view body) {
+  pending_ = nullptr;
+  write(status, lines, body, exchange.head_, !exchange.keep_alive_ || server_.draining_);
+  if (in_bytes_) return;
+  connection_.flush();
+  if (!closing_) connection_.resume();
+}
+
+void HttpSession::write(int status, std::string_view lines, std::string_view body, bool head,
+                        bool close) {
+  append_response({.status = status, .lines = lines, .body = body, .close = close, .head = head},
+                  connection_.out());
+  if (close) {
+    closing_ = true;
+    connection_.close_after_flush();
+  }
+}
+
+void Exchange::respond(int status, std::string_view lines, std::string_view body) {
+  HttpSession* session = session_;
+  if (session != nullptr) session->answered(*this, status, lines, body);
+  server_->close_exchange(*this);
+}
+
+HttpServer::HttpServer(net::Loop& loop, net::Fd listener, HttpHandler& handler,
+                       const HttpLimits& limits, const net::ServerLimits& server_limits)
+    : handler_(handler),
+      limits_(limits),
+      server_(
+          loop, std::move(listener),
+          [this](net::Connection& connection) {
+            return std::make_unique<HttpSession>(*this, connection);
+          },
+          server_limits) {}
+
+void HttpServer::drain() {
+  draining_ = true;
+  server_.stop_accepting();
+  server_.close_idle();
+}
+
+Exchange& HttpServer::open_exchange() {
+  if (free_.empty()) {
+    all_.push_back(std::make_unique<Exchange>());
+    free_.reserve(all_.size());
+    all_.back()->server_ = this;
+    return *all_.back();
+  }
+  Exchange* exchange = free_.back();
+  free_.pop_back();
+  return *exchange;
+}
+
+void HttpServer::close_exchange(Exchange& exchange) {
+  exchange.session_ = nullptr;
+  free_.push_back(&exchange);
+}
+
+}  // namespace suimon::door

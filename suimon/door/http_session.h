@@ -1,0 +1,79 @@
+// HTTP/1.1 over a connection: bytes to requests, answers to bytes, in order.
+//
+// A handler may answer at once or later; until it has, the connection's next request waits. An
+// Exchange outlives its connection, so an answer that comes too late is dropped without a trace.
+// Thread rule: everything on the loop's thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "suimon/door/http_codec.h"
+#include "suimon/net/server.h"
+
+namespace suimon::door {
+
+class HttpSession;
+
+// One request that has been read and is to be answered exactly once.
+class Exchange {
+ public:
+  // `lines` are finished header lines ("Name: value\r\n"...) besides Content-Length, Connection.
+  void respond(int status, std::string_view lines, std::string_view body);
+
+ private:
+  friend class HttpSession;
+  friend class HttpServer;
+
+  HttpSession* session_ = nullptr;  // null once the connection is gone
+  class HttpServer* server_ = nullptr;
+  bool head_ = false;
+  bool keep_alive_ = true;
+};
+
+// What answers requests. The request's views end with the call; a handler copies what it needs.
+class HttpHandler {
+ public:
+  virtual ~HttpHandler() = default;
+  // Called before the first request of a wake-up.
+  virtual void wake(Instant) {}
+  virtual void handle(const HttpRequest& request, const std::optional<Address>& peer,
+                      Exchange& exchange) = 0;
+  // What stands in the body of an error that the codec found (400, 413, 431 ...).
+  virtual void append_error(int status, std::string_view reason, std::string& lines,
+                            std::string& body) = 0;
+};
+
+// One door's HTTP on one loop: a listener and the sessions behind it.
+class HttpServer {
+ public:
+  HttpServer(net::Loop& loop, net::Fd listener, HttpHandler& handler, const HttpLimits& limits,
+             const net::ServerLimits& server_limits);
+
+  // Answers from now on say "Connection: close"; no new connections are accepted and idle ones go.
+  void drain();
+  std::size_t connections() const { return server_.connections(); }
+  std::uint64_t refused() const { return server_.refused(); }
+  net::Server& server() { return server_; }
+
+ private:
+  friend class HttpSession;
+  friend class Exchange;
+
+  Exchange& open_exchange();
+  void close_exchange(Exchange& exchange);
+
+  HttpHandler& handler_;
+  HttpLimits limits_;
+  Instant woken_ = Instant::min();
+  bool draining_ = false;
+  std::string lines_;
+  std::string body_;
+  std::vector<std::unique_ptr<Exchange>> all_;
+  std::vector<Exchange*> free_;
+  net::Server server_;  // last: its sessions use the rest
+};
+
+}  // namespace suimon::door
