@@ -103,6 +103,7 @@ void Engine::match(Work& work, std::size_t i, const Request& request) {
   }
   verdict.applied = {one.matched.applied.data(), one.matched.size};
   verdict.decisions = {one.decisions.data(), one.matched.charged};
+  verdict.charges = {one.matched.charges.data(), one.matched.charged};
   const bool lacking = one.matched.size > one.matched.charged;
   if (lacking) {
     // Refused already: the other limits say where they stand, and nothing is charged.

@@ -26,6 +26,7 @@ struct Verdict {
   const Ruleset* ruleset = nullptr;
   std::span<const Applied> applied;     // the limits, those that were charged first
   std::span<const Decision> decisions;  // of the first decisions.size() of `applied`
+  std::span<const Charge> charges;      // what those were charged, under which keys
 
   bool allowed() const { return status == Status::decided && outcome == Outcome::allowed; }
 
