@@ -1,0 +1,86 @@
+// The command line of suimon.
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "apps/suimon/commands.h"
+#include "suimon/replay/run.h"
+
+namespace {
+
+using suimon::app::kGood;
+using suimon::app::kWrongUsage;
+
+CLI::Option* config_option(CLI::App& command, std::string& config) {
+  return command.add_option("--config", config, "the policy: a file, or a directory of them")
+      ->envname("SUIMON_CONFIG");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"suimon: an exact rate limiter. It guards, explains and replays one policy."};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "suimon " SUIMON_VERSION);
+  int code = kGood;
+
+  suimon::app::ServeOptions serve;
+  CLI::App& serve_command = *app.add_subcommand("serve", "decide for gateways and programs");
+  config_option(serve_command, serve.config)->required();
+  serve_command
+      .add_option("--http", serve.http, "where checks are asked: host:port, unix:/path or off")
+      ->envname("SUIMON_HTTP")
+      ->capture_default_str();
+  serve_command
+      .add_option("--admin", serve.admin, "where operators look: host:port, unix:/path or off")
+      ->envname("SUIMON_ADMIN")
+      ->capture_default_str();
+  serve_command.add_option("--store", serve.store, "where state lives")
+      ->envname("SUIMON_STORE")
+      ->capture_default_str();
+  serve_command
+      .add_option("--secret-file", serve.secret_file,
+                  "the secret that identities are hashed under; made if it is not there")
+      ->envname("SUIMON_SECRET_FILE");
+  serve_command.add_option("--threads", serve.threads, "event loops; 0 means one a core")
+      ->envname("SUIMON_THREADS")
+      ->check(CLI::Range(0, 256))
+      ->capture_default_str();
+  serve_command.callback([&] { code = suimon::app::serve(serve); });
+
+  std::string validated;
+  CLI::App& validate_command =
+      *app.add_subcommand("validate", "name every mistake of a policy with its place and cure");
+  validate_command.add_option("policy", validated, "a file, or a directory of them")->required();
+  validate_command.callback([&] { code = suimon::app::validate(validated); });
+
+  suimon::app::CheckOptions check;
+  CLI::App& check_command =
+      *app.add_subcommand("check", "the policy's answer to made-up requests, in virtual time");
+  config_option(check_command, check.config)->required();
+  check_command.add_option("attributes", check.attributes, "name=value, such as user=u1");
+  check_command.add_option("--cost", check.cost, "tokens; 0 looks without taking")
+      ->capture_default_str();
+  check_command.add_option("--times", check.times, "how many requests")->capture_default_str();
+  check_command.add_option("--at", check.at, "seconds at which the first comes")
+      ->capture_default_str();
+  check_command.add_option("--every", check.every, "seconds between two")->capture_default_str();
+  check_command.add_option("--language", check.language, "of the sentences")->capture_default_str();
+  check_command.add_flag("--exit-code", check.exit_code, "exit with 3 when one was refused");
+  check_command.callback([&] { code = suimon::app::check(check); });
+
+  suimon::ReplayOptions replay;
+  CLI::App& replay_command =
+      *app.add_subcommand("replay", "the policy over recorded traffic, in virtual time");
+  config_option(replay_command, replay.config)->required();
+  replay_command.add_option("logs", replay.logs, "access logs; - is standard input")->required();
+  replay_command.add_flag("--json", replay.json, "print one JSON object");
+  replay_command.add_flag("--show-keys", replay.show_keys, "print clients as they are, not hashed");
+  replay_command.callback([&] { code = suimon::run_replay(replay, std::cout, std::cerr); });
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kGood : kWrongUsage;
+  }
+  return code;
+}

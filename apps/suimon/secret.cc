@@ -1,0 +1,91 @@
+#include "apps/suimon/secret.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "suimon/net/fd.h"
+
+namespace suimon::app {
+namespace {
+
+constexpr std::size_t kDigits = 32;
+
+tl::unexpected<Error> cannot(std::string_view what, const std::string& path) {
+  return failure(fmt::format("secret file {} cannot be {}: {}", path, what, std::strerror(errno)));
+}
+
+Result<Secret> read_secret(const net::Fd& file, const std::string& path) {
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) return cannot("read", path);
+  if (!S_ISREG(status.st_mode)) return failure("secret file " + path + " is not a regular file");
+  if ((status.st_mode & 077) != 0) {
+    return failure(fmt::format("secret file {0} may be read by others; run chmod 600 {0}", path));
+  }
+  char text[kDigits + 2] = {};
+  const ssize_t length = ::read(file.get(), text, sizeof text);
+  Secret secret;
+  const auto half = [&](std::size_t from, std::uint64_t& out) {
+    const char* const end = text + from + kDigits / 2;
+    const auto [stop, error] = std::from_chars(text + from, end, out, 16);
+    return error == std::errc{} && stop == end;
+  };
+  const bool sized = length == static_cast<ssize_t>(kDigits) ||
+                     (length == static_cast<ssize_t>(kDigits) + 1 && text[kDigits] == '\n');
+  if (!sized || !half(0, secret.key.k0) || !half(kDigits / 2, secret.key.k1)) {
+    return failure(
+        fmt::format("secret file {} does not hold 32 hexadecimal digits; "
+                    "remove it, and a new one is made",
+                    path));
+  }
+  return secret;
+}
+
+}  // namespace
+
+std::string default_secret_path() {
+  if (const char* state = std::getenv("STATE_DIRECTORY"); state != nullptr && *state != '\0') {
+    return std::string(state) + "/secret";
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') {
+    return std::string(home) + "/.local/state/suimon/secret";
+  }
+  return {};
+}
+
+Result<Secret> load_or_make_secret(const std::string& path) {
+  const int how = O_CLOEXEC | O_NOFOLLOW;
+  if (const net::Fd file{::open(path.c_str(), O_RDONLY | how)}) return read_secret(file, path);
+  if (errno != ENOENT) return cannot("read", path);
+
+  std::error_code ignored;  // the open below says what is wrong
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  const Secret secret = random_secret();
+  const std::string text = fmt::format("{:016x}{:016x}\n", secret.key.k0, secret.key.k1);
+  // Written beside and then linked into place, so that nobody ever reads half a secret and of
+  // two processes that start at once both use the same.
+  const std::string beside = fmt::format("{}.{}", path, ::getpid());
+  net::Fd file{::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | how, 0600)};
+  if (!file) return cannot("made", path);
+  const bool written =
+      ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+      ::fsync(file.get()) == 0;
+  const bool linked = written && (::link(beside.c_str(), path.c_str()) == 0 || errno == EEXIST);
+  const int why = errno;
+  ::unlink(beside.c_str());
+  if (!linked) {
+    errno = why;
+    return cannot("made", path);
+  }
+  const net::Fd made{::open(path.c_str(), O_RDONLY | how)};
+  if (!made) return cannot("read", path);
+  return read_secret(made, path);
+}
+
+}  // namespace suimon::app

@@ -1,0 +1,234 @@
+// suimon serve: the daemon.
+#include <fmt/core.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <thread>
+
+#include "apps/suimon/commands.h"
+#include "apps/suimon/load.h"
+#include "apps/suimon/secret.h"
+#include "apps/suimon/worker.h"
+#include "suimon/net/address.h"
+#include "suimon/observe/metrics.h"
+#include "suimon/store/stores.h"
+
+namespace suimon::app {
+namespace {
+
+constexpr Duration kDrainGrace = std::chrono::seconds(10);
+
+void set_up_log() {
+  auto log = spdlog::stderr_color_mt("suimon");
+  log->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %^%l%$ %v", spdlog::pattern_time_type::utc);
+  spdlog::set_default_logger(log);
+}
+
+Result<Secret> secret_for(const ServeOptions& options) {
+  if (!options.secret_file.empty()) return load_or_make_secret(options.secret_file);
+  const std::string path = default_secret_path();
+  if (!path.empty()) {
+    auto secret = load_or_make_secret(path);
+    if (secret) return secret;
+    // State in memory ends with the process anyway, so a secret that ends with it will do.
+    spdlog::warn("{}; hashing under a secret for this run only", secret.error().text);
+  }
+  return random_secret();
+}
+
+// Raises the limit on descriptors and says how many connections each loop may hold.
+std::size_t places_per_loop(unsigned threads) {
+  constexpr std::size_t kKept = 256;  // for listeners, files and a store
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const std::size_t most = limit.rlim_cur > 2 * kKept ? limit.rlim_cur - kKept : kKept;
+  return std::clamp<std::size_t>(most / threads, 16, net::ServerLimits{}.max_connections);
+}
+
+class Daemon {
+ public:
+  explicit Daemon(const ServeOptions& options) : options_(options) {}
+
+  int run();
+
+ private:
+  bool open_listeners();
+  Result<void> open_http(const net::ListenAddress& address);
+  void reload();
+  void drain(const sigset_t& signals);
+
+  const ServeOptions& options_;
+  BootClock clock_;
+  std::atomic<bool> ready_{false};
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<LivePolicy> policy_;
+  std::unique_ptr<Metrics> metrics_;
+  std::vector<std::unique_ptr<net::SocketFile>> socket_files_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+sigset_t block_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+int Daemon::run() {
+  const sigset_t signals = block_signals();
+  auto policy = load_or_explain(options_.config);
+  if (!policy) return kWrongUsage;
+  auto store = open_store(options_.store);
+  if (!store) {
+    spdlog::error("{}", store.error().text);
+    return kWrongUsage;
+  }
+  const auto secret = secret_for(options_);
+  if (!secret) {
+    spdlog::error("{}", secret.error().text);
+    return kWrongUsage;
+  }
+  store_ = std::move(*store);
+  policy_ = std::make_unique<LivePolicy>(*store_, *secret);
+  metrics_ = std::make_unique<Metrics>(*policy_, *store_, kDoorNames, SUIMON_VERSION);
+  const auto installed = policy_->install(std::move(*policy), clock_.now());
+  if (!installed) {
+    spdlog::error("{}: {}", options_.config, installed.error().text);
+    return kWrongUsage;
+  }
+  metrics_->reloaded(true, std::time(nullptr));
+  if (!open_listeners()) return kFailed;
+  for (const auto& worker : workers_) worker->start();
+  ready_.store(true, std::memory_order_release);
+  spdlog::info("ready: {} limit{} from {}, {} thread{}", installed->added.size(),
+               installed->added.size() == 1 ? "" : "s", options_.config, workers_.size(),
+               workers_.size() == 1 ? "" : "s");
+
+  for (;;) {
+    const int signal = sigwaitinfo(&signals, nullptr);
+    if (signal == SIGHUP) reload();
+    if (signal == SIGTERM || signal == SIGINT) break;
+  }
+  drain(signals);
+  for (const auto& worker : workers_) worker->stop();
+  spdlog::info("stopped");
+  return kGood;
+}
+
+bool Daemon::open_listeners() {
+  const auto http = net::parse_listen_address(options_.http);
+  const auto admin = net::parse_listen_address(options_.admin);
+  for (const auto* address : {&http, &admin}) {
+    if (*address) continue;
+    spdlog::error("{}", address->error().text);
+    return false;
+  }
+  unsigned threads = options_.threads != 0 ? options_.threads : std::thread::hardware_concurrency();
+  threads = std::clamp(threads, 1U, 256U);
+  for (unsigned i = 0; i < threads; ++i) {
+    workers_.push_back(
+        std::make_unique<Worker>(*policy_, *store_, metrics_->add_loop(), clock_, ready_));
+  }
+  if (http->kind != net::ListenAddress::Kind::off) {
+    if (auto opened = open_http(*http); !opened) {
+      spdlog::error("http: {}", opened.error().text);
+      return false;
+    }
+  }
+  if (admin->kind != net::ListenAddress::Kind::off) {
+    auto listener = net::open_listener(*admin, /*reuse_port=*/false);
+    if (!listener) {
+      spdlog::error("admin: {}", listener.error().text);
+      return false;
+    }
+    spdlog::info("admin listens on {}", net::bound_address(*listener));
+    socket_files_.push_back(std::make_unique<net::SocketFile>(*admin));
+    workers_.front()->open_admin(std::move(*listener), [this] { return metrics_->render(); });
+  }
+  return true;
+}
+
+// A TCP port is shared by one listener a loop; a unix socket is one listener for all.
+Result<void> Daemon::open_http(const net::ListenAddress& address) {
+  const bool tcp = address.kind == net::ListenAddress::Kind::tcp;
+  const std::size_t places = places_per_loop(static_cast<unsigned>(workers_.size()));
+  // Without this a second daemon on the same port would take half of the requests in silence.
+  if (tcp && address.port != 0) {
+    if (auto probe = net::open_listener(address, /*reuse_port=*/false); !probe) {
+      return tl::unexpected(probe.error());
+    }
+  }
+  auto first = net::open_listener(address, tcp);
+  if (!first) return tl::unexpected(first.error());
+  const std::string bound = net::bound_address(*first);
+  spdlog::info("http listens on {}", bound);
+  if (!tcp) socket_files_.push_back(std::make_unique<net::SocketFile>(address));
+  const auto chosen = tcp ? net::parse_listen_address(bound) : Result<net::ListenAddress>(address);
+  if (!chosen) return tl::unexpected(chosen.error());
+  for (std::size_t i = 1; i < workers_.size(); ++i) {
+    auto next = tcp ? net::open_listener(*chosen, true) : net::share(*first);
+    if (!next) return tl::unexpected(next.error());
+    workers_[i]->open_http(std::move(*next), places);
+  }
+  workers_.front()->open_http(std::move(*first), places);
+  return {};
+}
+
+void Daemon::reload() {
+  Loaded loaded = load_policy(options_.config);
+  for (const Mistake& warning : loaded.warnings) spdlog::warn("{}", warning.to_string());
+  for (const Mistake& mistake : loaded.mistakes) spdlog::error("{}", mistake.to_string());
+  Result<PolicyChanges> installed = loaded.ok()
+                                        ? policy_->install(std::move(loaded.policy), clock_.now())
+                                        : Result<PolicyChanges>(failure("it has mistakes"));
+  metrics_->reloaded(installed.has_value(), std::time(nullptr));
+  if (!installed) {
+    spdlog::error("{} was not loaded: {}; the running policy stays", options_.config,
+                  installed.error().text);
+    return;
+  }
+  for (const std::string& name : installed->added) spdlog::info("added {}", name);
+  for (const std::string& name : installed->changed) spdlog::info("changed {}", name);
+  for (const std::string& name : installed->removed) spdlog::info("removed {}", name);
+  spdlog::info("{} was loaded: {} added, {} changed, {} removed", options_.config,
+               installed->added.size(), installed->changed.size(), installed->removed.size());
+}
+
+// Answers what is under way and lets the clients go; a second signal or the end of the grace
+// period ends it at once.
+void Daemon::drain(const sigset_t& signals) {
+  ready_.store(false, std::memory_order_release);
+  spdlog::info("draining: no new connections");
+  for (const auto& worker : workers_) worker->drain();
+  constexpr timespec kStep{.tv_sec = 0, .tv_nsec = 20'000'000};
+  const Instant end = clock_.now() + kDrainGrace;
+  for (;;) {
+    const int signal = sigtimedwait(&signals, nullptr, &kStep);
+    const bool open = std::any_of(workers_.begin(), workers_.end(),
+                                  [](const auto& worker) { return worker->connections() != 0; });
+    if (!open) return;
+    if (signal == SIGTERM || signal == SIGINT || clock_.now() >= end) {
+      spdlog::warn("closing connections that were still open");
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+int serve(const ServeOptions& options) {
+  set_up_log();
+  return Daemon(options).run();
+}
+
+}  // namespace suimon::app

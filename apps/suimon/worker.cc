@@ -1,0 +1,57 @@
+#include "apps/suimon/worker.h"
+
+namespace suimon::app {
+
+Worker::Worker(const LivePolicy& policy, Store& store, LoopCounters& counters, const Clock& clock,
+               const std::atomic<bool>& ready)
+    : loop_(clock), counters_(counters), ready_(ready), engine_(policy, store, counters, clock) {
+  loop_.on_wake_end([this] { count_connections(); });
+}
+
+Worker::~Worker() { stop(); }
+
+void Worker::open_http(net::Fd listener, std::size_t max_connections) {
+  net::ServerLimits limits;
+  limits.max_connections = max_connections;
+  http_door_ = std::make_unique<door::HttpDoor>(loop_, engine_, counters_, kHttpDoor, ready_);
+  http_ = std::make_unique<door::HttpServer>(loop_, std::move(listener), *http_door_,
+                                             door::HttpLimits{}, limits);
+}
+
+void Worker::open_admin(net::Fd listener, std::function<std::string()> metrics) {
+  constexpr std::size_t kFew = 64;  // operators and scrapers
+  net::ServerLimits limits;
+  limits.max_connections = kFew;
+  admin_door_ = std::make_unique<door::AdminDoor>(std::move(metrics), ready_);
+  admin_ = std::make_unique<door::HttpServer>(loop_, std::move(listener), *admin_door_,
+                                              door::HttpLimits{.body_bytes = 4096}, limits);
+}
+
+void Worker::start() {
+  thread_ = std::thread([this] { loop_.run(); });
+}
+
+void Worker::drain() {
+  loop_.post([this] {
+    if (http_) http_->drain();
+    if (admin_) admin_->drain();
+  });
+}
+
+void Worker::stop() {
+  if (!thread_.joinable()) return;
+  loop_.stop();
+  thread_.join();
+}
+
+void Worker::count_connections() {
+  if (!http_) return;
+  if (http_->refused() != refused_) {
+    counters_.connections_refused(kHttpDoor, http_->refused() - refused_);
+    refused_ = http_->refused();
+  }
+  connections_.store(http_->connections() + (admin_ ? admin_->connections() : 0),
+                     std::memory_order_relaxed);
+}
+
+}  // namespace suimon::app

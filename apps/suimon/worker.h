@@ -1,0 +1,54 @@
+// One event loop with its thread, engine and doors.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "suimon/door/admin_door.h"
+#include "suimon/door/http_door.h"
+#include "suimon/engine/engine.h"
+#include "suimon/net/loop.h"
+#include "suimon/observe/counters.h"
+
+namespace suimon::app {
+
+// The doors that decide: their places in the list of names that metrics show.
+inline constexpr DoorId kHttpDoor = 0;
+inline constexpr std::array<std::string_view, 1> kDoorNames = {"http"};
+
+class Worker {
+ public:
+  Worker(const LivePolicy& policy, Store& store, LoopCounters& counters, const Clock& clock,
+         const std::atomic<bool>& ready);
+  ~Worker();
+
+  // Before start().
+  void open_http(net::Fd listener, std::size_t max_connections);
+  void open_admin(net::Fd listener, std::function<std::string()> metrics);
+
+  void start();
+  // No new connections; what is under way is answered. Any thread.
+  void drain();
+  // Ends the loop and its thread. Any thread but its own.
+  void stop();
+  // Open connections, as of a moment ago. Any thread.
+  std::size_t connections() const { return connections_.load(std::memory_order_relaxed); }
+
+ private:
+  void count_connections();
+
+  net::Loop loop_;
+  LoopCounters& counters_;
+  const std::atomic<bool>& ready_;
+  Engine engine_;
+  std::unique_ptr<door::HttpDoor> http_door_;
+  std::unique_ptr<door::AdminDoor> admin_door_;
+  std::unique_ptr<door::HttpServer> http_;
+  std::unique_ptr<door::HttpServer> admin_;
+  std::uint64_t refused_ = 0;
+  std::atomic<std::size_t> connections_{0};
+  std::thread thread_;
+};
+
+}  // namespace suimon::app
