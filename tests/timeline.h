@@ -31,6 +31,13 @@ inline std::uint64_t seed() {
 // How much longer than usual random tests run: SUIMON_LONG=1 asks for 20 times as much.
 inline std::uint64_t stretch() { return std::getenv("SUIMON_LONG") != nullptr ? 20 : 1; }
 
+// Under a sanitizer the same decisions take ten times as long; it looks for other faults.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr std::uint64_t kSanitized = 10;
+#else
+inline constexpr std::uint64_t kSanitized = 1;
+#endif
+
 // Random numbers of the sizes that find faults: uniform ones hardly ever come near an edge.
 class Dice {
  public:

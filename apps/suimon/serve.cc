@@ -60,7 +60,7 @@ class Daemon {
   int run();
 
  private:
-  bool open_listeners();
+  int open_listeners();
   Result<void> open_http(const net::ListenAddress& address);
   void reload();
   void drain(const sigset_t& signals);
@@ -107,7 +107,7 @@ int Daemon::run() {
     return kWrongUsage;
   }
   metrics_->reloaded(true, std::time(nullptr));
-  if (!open_listeners()) return kFailed;
+  if (const int code = open_listeners(); code != kGood) return code;
   for (const auto& worker : workers_) worker->start();
   ready_.store(true, std::memory_order_release);
   spdlog::info("ready: {} limit{} from {}, {} thread{}", installed->added.size(),
@@ -125,13 +125,13 @@ int Daemon::run() {
   return kGood;
 }
 
-bool Daemon::open_listeners() {
+int Daemon::open_listeners() {
   const auto http = net::parse_listen_address(options_.http);
   const auto admin = net::parse_listen_address(options_.admin);
   for (const auto* address : {&http, &admin}) {
     if (*address) continue;
     spdlog::error("{}", address->error().text);
-    return false;
+    return kWrongUsage;
   }
   unsigned threads = options_.threads != 0 ? options_.threads : std::thread::hardware_concurrency();
   threads = std::clamp(threads, 1U, 256U);
@@ -142,20 +142,20 @@ bool Daemon::open_listeners() {
   if (http->kind != net::ListenAddress::Kind::off) {
     if (auto opened = open_http(*http); !opened) {
       spdlog::error("http: {}", opened.error().text);
-      return false;
+      return kFailed;
     }
   }
   if (admin->kind != net::ListenAddress::Kind::off) {
     auto listener = net::open_listener(*admin, /*reuse_port=*/false);
     if (!listener) {
       spdlog::error("admin: {}", listener.error().text);
-      return false;
+      return kFailed;
     }
     spdlog::info("admin listens on {}", net::bound_address(*listener));
     socket_files_.push_back(std::make_unique<net::SocketFile>(*admin));
     workers_.front()->open_admin(std::move(*listener), [this] { return metrics_->render(); });
   }
-  return true;
+  return kGood;
 }
 
 // A TCP port is shared by one listener a loop; a unix socket is one listener for all.

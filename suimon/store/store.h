@@ -1,7 +1,7 @@
 // Where state lives. One interface for memory and for every remote store: there is no second,
 // asynchronous one, because `done` may run before take() returns or later.
 //
-// Contract (tests/store_contract_test.cc runs it over THE LIST in store/stores.h):
+// Contract (tests/store/store_contract_test.cc runs it over THE LIST in store/stores.h):
 //   - The charges of a group are spent all or none. A group of which one charge is refused
 //     leaves nothing behind, and each of its charges still hears its own decision.
 //   - Groups are independent of each other and are decided in order.

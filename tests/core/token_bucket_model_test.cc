@@ -73,7 +73,7 @@ void judge(std::uint64_t stream, std::uint64_t decisions, bool refunds, Wanted w
   Dice dice(stream);
   typename Judge<Subject>::Figures figures;
   std::uint64_t buckets = 0;
-  while (figures.decisions < decisions * stretch()) {
+  while (figures.decisions < decisions * stretch() / kSanitized) {
     const Limit limit = any_limit(dice);
     if (!wanted(limit)) continue;
     ++buckets;
