@@ -1,6 +1,13 @@
 #include "apps/suimon/worker.h"
 
+#include <ctime>
+
 namespace suimon::app {
+namespace {
+
+std::time_t unix_seconds() { return std::time(nullptr); }
+
+}  // namespace
 
 Worker::Worker(const LivePolicy& policy, Store& store, LoopCounters& counters, const Clock& clock,
                const std::atomic<bool>& ready)
@@ -15,7 +22,7 @@ void Worker::open_http(net::Fd listener, std::size_t max_connections) {
   limits.max_connections = max_connections;
   http_door_ = std::make_unique<door::HttpDoor>(loop_, engine_, counters_, kHttpDoor, ready_);
   http_ = std::make_unique<door::HttpServer>(loop_, std::move(listener), *http_door_,
-                                             door::HttpLimits{}, limits);
+                                             door::HttpLimits{}, limits, unix_seconds);
 }
 
 void Worker::open_admin(net::Fd listener, std::function<std::string()> metrics) {
@@ -24,7 +31,8 @@ void Worker::open_admin(net::Fd listener, std::function<std::string()> metrics) 
   limits.max_connections = kFew;
   admin_door_ = std::make_unique<door::AdminDoor>(std::move(metrics), ready_);
   admin_ = std::make_unique<door::HttpServer>(loop_, std::move(listener), *admin_door_,
-                                              door::HttpLimits{.body_bytes = 4096}, limits);
+                                              door::HttpLimits{.body_bytes = 4096}, limits,
+                                              unix_seconds);
 }
 
 void Worker::start() {

@@ -10,7 +10,8 @@
 // costs, threads and clock steps; a call is refused only when fewer than n tokens are there, up
 // to the resolution of the state: exact for rates p/q tokens per ns with p <= 9 and C*q < 2^62
 // (every N per second, minute, hour or day with a small numerator), else at most two units late,
-// a unit being normally at most 1/4 ns. Time that goes backwards never mints a token.
+// a unit being normally at most 1/4 ns. Time that goes backwards never mints a token
+// (by less than 4 years, which every clock keeps).
 //
 // Threads: any thread may call anything at any time. Complexity: O(1), lock-free.
 // Instants: see suimon/time.h. The calls without one read CLOCK_BOOTTIME; do not mix them with

@@ -88,7 +88,7 @@ bool AddressRange::contains(const Address& address) const {
 }
 
 Result<AddressRange> parse_range(std::string_view text) {
-  const std::string quoted = std::string("\"").append(text).append("\"");
+  const std::string quoted = "\"" + std::string(text) + "\"";
   const auto slash = text.find('/');
   const std::string_view host = text.substr(0, slash);
   Address address;

@@ -9,7 +9,7 @@ constexpr std::string_view kText = "Content-Type: text/plain\r\nCache-Control: n
 
 void AdminDoor::handle(const HttpRequest& request, const std::optional<Address>&,
                        Exchange& exchange) {
-  const std::string_view path = request.target.substr(0, request.target.find('?'));
+  const std::string_view path = request.path();
   const bool known = path == "/metrics" || path == "/healthz" || path == "/readyz";
   if (!known) {
     return exchange.respond(404, kText, "the paths here are /metrics, /healthz and /readyz\n");

@@ -50,6 +50,22 @@ bool is_version(std::string_view text) {
 
 }  // namespace
 
+std::string_view HttpRequest::path() const {
+  std::string_view path = target;
+  const std::size_t scheme = path.find("://");
+  if (!path.starts_with('/') && scheme != std::string_view::npos) {
+    path.remove_prefix(scheme + 3);
+    path.remove_prefix(std::min(path.find_first_of("/?"), path.size()));
+    if (!path.starts_with('/')) return "/";
+  }
+  return path.substr(0, path.find('?'));
+}
+
+std::string_view HttpRequest::query() const {
+  const std::size_t mark = target.find('?');
+  return mark == std::string_view::npos ? std::string_view{} : target.substr(mark + 1);
+}
+
 std::string_view HttpRequest::field(std::string_view lower_case_name) const {
   for (const HttpField& f : fields) {
     if (equals_lower(f.name, lower_case_name)) return f.value;

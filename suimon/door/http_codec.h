@@ -26,6 +26,11 @@ struct HttpRequest {
   int minor = 1;  // of the version: HTTP/1.0 or HTTP/1.1
   bool keep_alive = true;
 
+  // The target's path and what follows its "?": of "/a?b" as of "http://host/a?b" (RFC 9112
+  // section 3.2.2) "/a" and "b".
+  std::string_view path() const;
+  std::string_view query() const;
+
   // The first field of this name (given in lower case; compared in any), "" if there is none.
   std::string_view field(std::string_view lower_case_name) const;
   std::size_t count(std::string_view lower_case_name) const;

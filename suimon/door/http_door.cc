@@ -10,8 +10,6 @@
 namespace suimon::door {
 namespace {
 
-std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
-
 bool is_json(std::string_view content_type) {
   std::string type(content_type.substr(0, content_type.find_first_of("; ")));
   for (char& c : type) {  // the names of types mean the same in any case
@@ -42,7 +40,7 @@ HttpDoor::~HttpDoor() = default;
 
 void HttpDoor::handle(const HttpRequest& request, const std::optional<Address>& peer,
                       Exchange& exchange) {
-  const std::string_view path = path_of(request.target);
+  const std::string_view path = request.path();
   if (path == "/v1/forward-auth") return forward_auth(request, peer, exchange);
   if (path == "/v1/refusal") return refusal(request, peer, exchange);
   const bool is_check = path == "/v1/check";
@@ -207,9 +205,7 @@ void HttpDoor::close(Pending& pending) { free_.push_back(&pending); }
 // false returned.
 bool HttpDoor::read_query(const HttpRequest& request, Pending& pending) {
   domain_.clear();
-  const auto mark = request.target.find('?');
-  std::string_view query =
-      mark == std::string_view::npos ? std::string_view{} : request.target.substr(mark + 1);
+  std::string_view query = request.query();
   while (!query.empty()) {
     const auto end = query.find('&');
     const std::string_view parameter = query.substr(0, end);

@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <cstdio>
 
 #include "suimon/door/http_bytes.h"
 
@@ -29,6 +30,21 @@ void append_number(std::size_t number, std::string& out) {
 bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
 
 }  // namespace
+
+std::string imf_fixdate(std::time_t unix_seconds) {
+  // The names are English whatever the locale, so strftime is not asked for them.
+  constexpr std::array<const char*, 7> kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  constexpr std::array<const char*, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  std::tm utc{};
+  if (::gmtime_r(&unix_seconds, &utc) == nullptr) return {};
+  std::array<char, 64> text{};
+  const int length = std::snprintf(text.data(), text.size(), "%s, %02d %s %04d %02d:%02d:%02d GMT",
+                                   kDays[static_cast<std::size_t>(utc.tm_wday)], utc.tm_mday,
+                                   kMonths[static_cast<std::size_t>(utc.tm_mon)],
+                                   utc.tm_year + 1900, utc.tm_hour, utc.tm_min, utc.tm_sec);
+  return std::string(text.data(), static_cast<std::size_t>(length));
+}
 
 std::string_view reason_phrase(int status) {
   switch (status) {

@@ -5,6 +5,7 @@
 // Thread rule: pure functions.
 #pragma once
 
+#include <ctime>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,9 @@ void append_continue(std::string& out);
 
 // One field line, for whoever writes fields one after the other.
 void append_field(std::string_view name, std::string_view value, std::string& out);
+
+// "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110 section 5.6.7).
+std::string imf_fixdate(std::time_t unix_seconds);
 
 // "Too Many Requests" for 429; "" for a status that has no registered phrase.
 std::string_view reason_phrase(int status);

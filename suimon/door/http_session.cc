@@ -33,11 +33,7 @@ class HttpSession final : public net::Session {
 };
 
 std::size_t HttpSession::on_bytes(std::string_view in, net::Connection& connection) {
-  const Instant now = connection.loop().now();
-  if (now != server_.woken_) {
-    server_.woken_ = now;
-    server_.handler_.wake(now);
-  }
+  if (const Instant now = connection.loop().now(); now != server_.woken_) server_.wake(now);
   // One request a call: the connection offers the rest again, unless too much is unsent.
   std::size_t consumed = 0;
   in_bytes_ = true;
@@ -88,7 +84,12 @@ void HttpSession::answered(const Exchange& exchange, int status, std::string_vie
 
 void HttpSession::write(int status, std::string_view lines, std::string_view body, bool head,
                         bool close) {
-  append_response({.status = status, .lines = lines, .body = body, .close = close, .head = head},
+  append_response({.status = status,
+                   .lines = lines,
+                   .body = body,
+                   .date = server_.date_,
+                   .close = close,
+                   .head = head},
                   connection_.out());
   if (close) {
     closing_ = true;
@@ -103,15 +104,26 @@ void Exchange::respond(int status, std::string_view lines, std::string_view body
 }
 
 HttpServer::HttpServer(net::Loop& loop, net::Fd listener, HttpHandler& handler,
-                       const HttpLimits& limits, const net::ServerLimits& server_limits)
+                       const HttpLimits& limits, const net::ServerLimits& server_limits,
+                       std::time_t (*unix_seconds)())
     : handler_(handler),
       limits_(limits),
+      unix_seconds_(unix_seconds),
       server_(
           loop, std::move(listener),
           [this](net::Connection& connection) {
             return std::make_unique<HttpSession>(*this, connection);
           },
           server_limits) {}
+
+// The first bytes of a wake-up.
+void HttpServer::wake(Instant now) {
+  woken_ = now;
+  handler_.wake(now);
+  if (now < date_until_) return;
+  date_until_ = now + std::chrono::seconds(1);
+  date_ = imf_fixdate(unix_seconds_());
+}
 
 void HttpServer::drain() {
   draining_ = true;

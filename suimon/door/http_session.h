@@ -5,6 +5,7 @@
 // Thread rule: everything on the loop's thread.
 #pragma once
 
+#include <ctime>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -49,8 +50,9 @@ class HttpHandler {
 // One door's HTTP on one loop: a listener and the sessions behind it.
 class HttpServer {
  public:
+  // `unix_seconds` tells the wall clock's time for the Date field; it is asked once a second.
   HttpServer(net::Loop& loop, net::Fd listener, HttpHandler& handler, const HttpLimits& limits,
-             const net::ServerLimits& server_limits);
+             const net::ServerLimits& server_limits, std::time_t (*unix_seconds)());
 
   // Answers from now on say "Connection: close"; no new connections are accepted and idle ones go.
   void drain();
@@ -64,10 +66,14 @@ class HttpServer {
 
   Exchange& open_exchange();
   void close_exchange(Exchange& exchange);
+  void wake(Instant now);
 
   HttpHandler& handler_;
   HttpLimits limits_;
+  std::time_t (*unix_seconds_)();
   Instant woken_ = Instant::min();
+  Instant date_until_ = Instant::min();
+  std::string date_;
   bool draining_ = false;
   std::string lines_;
   std::string body_;

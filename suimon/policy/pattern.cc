@@ -119,7 +119,7 @@ bool normalize_path(std::string_view target, std::string& out) {
 }
 
 Result<PathPattern> PathPattern::make(std::string_view pattern) {
-  const std::string quoted = std::string("\"").append(pattern).append("\"");
+  const std::string quoted = "\"" + std::string(pattern) + "\"";
   if (!pattern.starts_with('/')) {
     return failure("path " + quoted + " must begin with /, as in /v1/orders/**");
   }

@@ -356,5 +356,25 @@ TEST(HttpResponse, UnknownStatusHasAnEmptyPhrase) {
   EXPECT_EQ(out, "HTTP/1.1 499 \r\nContent-Length: 0\r\n\r\n");
 }
 
+TEST(HttpResponse, DateIsAnImfFixdate) {
+  EXPECT_EQ(imf_fixdate(784111777), "Sun, 06 Nov 1994 08:49:37 GMT");
+  EXPECT_EQ(imf_fixdate(0), "Thu, 01 Jan 1970 00:00:00 GMT");
+}
+
+TEST(HttpRequest, TargetsOfEveryFormHaveAPathAndAQuery) {
+  const auto parts = [](std::string_view target) {
+    HttpRequest request;
+    request.target = target;
+    return std::string(request.path()) + " " + std::string(request.query());
+  };
+  EXPECT_EQ(parts("/a/b"), "/a/b ");
+  EXPECT_EQ(parts("/a?b=c?d"), "/a b=c?d");
+  EXPECT_EQ(parts("/a?b=http://x/y"), "/a b=http://x/y");
+  EXPECT_EQ(parts("http://host:80/a?b"), "/a b");
+  EXPECT_EQ(parts("http://host"), "/ ");
+  EXPECT_EQ(parts("http://host?b"), "/ b");
+  EXPECT_EQ(parts("*"), "* ");
+}
+
 }  // namespace
 }  // namespace suimon::door

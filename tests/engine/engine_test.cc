@@ -162,6 +162,18 @@ TEST_F(EngineTest, RequestsOfOneCallAreDecidedInOrder) {
   EXPECT_EQ(recorder_.count, 4);
 }
 
+TEST_F(EngineTest, OfSeveralRequestsNoneIsDecidedOutOfItsTurn) {
+  load("limits:\n  - name: a\n    key: []\n    token_bucket: {capacity: 3, refill: 1/min}\n");
+  engine_->wake(clock_.now());
+  clock_.advance(1ms);  // a later reading is there to be had
+  Heard heard;
+  const std::vector<Request> requests = {{"", {}, 2}, {"", {}, 2}, {"", {}, 1}};
+  engine_->decide(requests, 0, heard.ear());
+  EXPECT_EQ(heard.outcomes,
+            (std::vector<Outcome>{Outcome::allowed, Outcome::limited, Outcome::allowed}));
+  EXPECT_EQ(heard.remaining, (std::vector<std::uint64_t>{1, 1, 0}));
+}
+
 TEST_F(EngineTest, WithoutVerdictTheReasonIsTold) {
   load(kGroupAndRoute);
   ask({{"path", "/%zz"}});

@@ -11,7 +11,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 NOT_OURS_TO_JUDGE = {".git", "build", "__pycache__"}
 CODE = {".h", ".cc", ".py", ".sh", ".cmake", ".js", ".css", ".html"}
 LONG, TOO_LONG = 300, 500
-ROOT_TEXTS = ["README", "CONTRIBUTING", "SECURITY"]  # in both languages
+# Pages whose English side stands at the root, where everybody looks for it.
+AT_THE_ROOT = {"architecture.md": "ARCHITECTURE.md", "contributing.md": "CONTRIBUTING.md"}
 LEFT_OVER = re.compile(r"\b(?:TO" r"DO|FIX" r"ME)\b")
 # Somebody's home; the checkout's own folder is added where the test runs.
 HOMES = re.compile(r"/(?:home|Users)/[A-Za-z0-9._-]+/|/[r]oot/")
@@ -90,21 +91,16 @@ def lines_of(root):
 
 
 def unpaired_docs(root):
-    english = {name.relative_to("docs") for name in files(root) if is_doc(name) and not is_japanese(name)}
-    japanese = {name.relative_to("docs/ja") for name in files(root) if is_doc(name) and is_japanese(name)}
-    yield from (f"docs/ja/{name} is missing" for name in sorted(english - japanese))
-    yield from (f"docs/{name} is missing" for name in sorted(japanese - english))
+    docs = [name for name in files(root) if name.parts[0] == "docs" and name.suffix == ".md"]
+    japanese = {name.relative_to("docs/ja") for name in docs if name.parts[1] == "ja"}
+    english = {name.relative_to("docs") for name in docs if name.parts[1] != "ja"}
+    at_the_root = {pathlib.Path(page) for page, name in AT_THE_ROOT.items() if (root / name).is_file()}
+    yield from (f"docs/ja/{name} is missing" for name in sorted((english | at_the_root) - japanese))
+    for name in sorted(japanese - english - at_the_root):
+        yield f"{AT_THE_ROOT.get(str(name), f'docs/{name}')} is missing"
     for name in ("README.md", "README.ja.md"):
         if not (root / name).is_file():
             yield f"{name} is missing"
-
-
-def is_doc(name):
-    return name.parts[0] == "docs" and name.suffix == ".md"
-
-
-def is_japanese(name):
-    return name.parts[:2] == ("docs", "ja")
 
 
 def broken_shell(root):
@@ -187,6 +183,8 @@ class MadeUpTree(unittest.TestCase):
         self.assert_reported("docs/ja/b.md is missing", "docs/b.md", "x\n")
         self.assert_reported("docs/b.md is missing", "docs/ja/b.md", "x\n")
         self.assert_reported("README.ja.md is missing", "README.ja.md", None)
+        self.assert_reported("docs/ja/architecture.md is missing", "ARCHITECTURE.md", "x\n")
+        self.assert_reported("CONTRIBUTING.md is missing", "docs/ja/contributing.md", "x\n")
 
     def test_shell(self):
         self.assert_reported("scripts/b: line", "scripts/b", "#!/bin/bash\nif\n")

@@ -1,0 +1,186 @@
+// What the server allows: time, memory, connections; and how it ends.
+#include <sys/resource.h>
+
+#include "tests/net/server_scene.h"
+
+namespace suimon::net {
+namespace {
+
+TEST_F(ServerTest, IdleConnectionIsClosedAtItsTimeoutAndNotBefore) {
+  start({.idle_timeout = seconds(60)});
+  Client client(address_);
+  work();
+  pass(seconds(59));
+  EXPECT_EQ(ask(client, "one\n"), "<one>\n");
+  pass(seconds(60) - Duration(1));
+  EXPECT_FALSE(client.closed());
+  pass(Duration(1));
+  EXPECT_TRUE(client.closed());
+  EXPECT_EQ(server_->timed_out(), 1u);
+}
+
+TEST_F(ServerTest, DrippingBytesDoNotExtendTheTimeForARequest) {
+  start({.header_timeout = seconds(10)});
+  Client client(address_);
+  work();
+  pass(seconds(30));
+  for (int second = 0; second < 10; ++second) {
+    ask(client, "x");
+    EXPECT_FALSE(client.closed()) << second;
+    pass(seconds(1));
+  }
+  EXPECT_TRUE(client.closed());
+  EXPECT_EQ(server_->timed_out(), 1u);
+}
+
+TEST_F(ServerTest, NextRequestHasItsOwnTime) {
+  start({.header_timeout = seconds(10)});
+  Client client(address_);
+  ask(client, "a");
+  pass(seconds(9));
+  EXPECT_EQ(ask(client, "a\nb"), "<aa>\n");
+  pass(seconds(9));
+  EXPECT_EQ(ask(client, "b\n"), "<bb>\n");
+  pass(seconds(9));
+  EXPECT_FALSE(client.closed()) << "between requests the idle timeout counts";
+}
+
+TEST_F(ServerTest, ClientThatDoesNotReadIsNotReadAndClosedAtTheWriteTimeout) {
+  start({.max_in_bytes = 1 << 20, .max_out_bytes = 3 << 20, .write_timeout = seconds(30)});
+  Client client(address_, 4096);
+  std::string many;
+  for (int i = 0; i < 1000; ++i) many += "big\n";  // a gigabyte of answers
+  client.send(many);
+  work();
+  EXPECT_LE(log_.offered, 12) << "answers beyond max_out_bytes are not made";
+  pass(seconds(30) - Duration(1));
+  EXPECT_EQ(server_->connections(), 1u);
+  pass(Duration(1));
+  EXPECT_EQ(server_->connections(), 0u);
+  EXPECT_EQ(server_->timed_out(), 1u);
+}
+
+TEST_F(ServerTest, SlowReaderGetsEverythingInOrder) {
+  start({.max_out_bytes = 2 << 20});
+  Client client(address_, 64 << 10);
+  std::string many;
+  for (int i = 0; i < 8; ++i) many += "big" + std::to_string(i) + "\n";
+  client.send(many);
+  std::string answer;
+  for (int i = 0; i < 10'000 && answer.size() < (8u << 20) + 8 * 7; ++i) {
+    loop_.poll_once(5);
+    clock_.advance(milliseconds(20));  // far more than write_timeout in all, but it reads
+    answer += client.read();
+  }
+  ASSERT_EQ(answer.size(), (8u << 20) + 8 * 7);
+  std::string marks;
+  for (const char c : answer) {
+    if (c >= '0' && c <= '9') marks += c;
+  }
+  EXPECT_EQ(marks, "01234567");
+  EXPECT_EQ(ask(client, "still here\n"), "<still here>\n");
+}
+
+// ---------------------------------------------------------------- bounds
+
+TEST_F(ServerTest, RequestThatNeverEndsIsClosedAtTheBound) {
+  start({.max_in_bytes = 1000});
+  Client client(address_);
+  ask(client, std::string(1000, 'x'));
+  EXPECT_FALSE(client.closed());
+  ask(client, "x");
+  EXPECT_TRUE(client.closed());
+}
+
+TEST_F(ServerTest, ConnectionsBeyondTheBoundAreClosedAndCounted) {
+  start({.max_connections = 2});
+  Client first(address_), second(address_), third(address_);
+  work();
+  EXPECT_EQ(server_->connections(), 2u);
+  EXPECT_EQ(server_->refused(), 1u);
+  EXPECT_TRUE(third.closed());
+  EXPECT_EQ(ask(first, "one\n"), "<one>\n");
+  first.reset_connection();
+  work();
+  Client fourth(address_);
+  EXPECT_EQ(ask(fourth, "four\n"), "<four>\n");
+}
+
+TEST_F(ServerTest, WithoutDescriptorsAcceptingRestsAndGoesOnLater) {
+  start();
+  Client early(address_);
+  EXPECT_EQ(ask(early, "early\n"), "<early>\n");
+  Client waiting(address_);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  // The lowest free descriptor becomes the limit, so the next one cannot be had.
+  const int lowest = ::dup(0);
+  ASSERT_GE(lowest, 0);
+  ::close(lowest);
+  const rlimit none{static_cast<rlim_t>(lowest), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  work();
+  EXPECT_EQ(server_->accept_failures(), 1u) << "one try, not one a wake-up";
+  EXPECT_EQ(ask(early, "served\n"), "<served>\n");
+  pass(milliseconds(100));
+  EXPECT_EQ(server_->accept_failures(), 2u);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  pass(milliseconds(100));
+  EXPECT_EQ(ask(waiting, "at last\n"), "<at last>\n");
+}
+
+TEST_F(ServerTest, ManyConnectionsAreAcceptedAndServed) {
+  start();
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 200; ++i) clients.push_back(std::make_unique<Client>(address_));
+  work();
+  EXPECT_EQ(server_->connections(), 200u);
+  for (auto& client : clients) client->send("x\n");
+  work();
+  for (auto& client : clients) EXPECT_EQ(client->read(), "<x>\n");
+  for (std::size_t i = 0; i < clients.size(); i += 2) clients[i].reset();
+  work();
+  EXPECT_EQ(server_->connections(), 100u);
+}
+
+// ----------------------------------------------------------------- drain
+
+TEST_F(ServerTest, DrainClosesTheIdleAndLetsTheOthersFinish) {
+  start();
+  Client idle(address_), half(address_), busy(address_);
+  ask(idle, "one\n");
+  ask(half, "ha");
+  ask(busy, "later\n");
+  server_->stop_accepting();
+  server_->close_idle();
+  work();
+  EXPECT_TRUE(idle.closed());
+  EXPECT_FALSE(half.closed());
+  EXPECT_FALSE(busy.closed());
+  EXPECT_EQ(server_->connections(), 2u);
+  EXPECT_EQ(ask(half, "lf\n"), "<half>\n");
+  log_.paused->out() += "<later>\n";
+  log_.paused->close_after_flush();
+  EXPECT_EQ(busy.read(), "<later>\n");
+  EXPECT_EQ(busy.end(), "closed");
+
+  const auto again = open_listener(*parse_listen_address(address_), false);
+  EXPECT_TRUE(again) << "the listener is closed";
+}
+
+TEST_F(ServerTest, DestroyedServerClosesItsConnections) {
+  start();
+  Client client(address_), paused(address_);
+  ask(client, "one\n");
+  ask(paused, "later\nnext\n");
+  log_.paused->resume();
+  server_.reset();
+  EXPECT_TRUE(client.closed());
+  EXPECT_EQ(log_.closed, 2);
+  work();
+}
+
+// ------------------------------------------------------------------ unix
+
+}  // namespace
+}  // namespace suimon::net
