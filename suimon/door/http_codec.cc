@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "suimon/base/text.h"
 #include "suimon/door/http_bytes.h"
 
 namespace suimon::door {
@@ -15,27 +16,10 @@ constexpr std::size_t kMaxLeading = 4;         // two empty lines before a reque
 constexpr std::size_t kRequestLineExtra = 64;  // a method, two spaces and a version
 constexpr std::size_t kMaxSpareBody = 64 << 10;
 
-constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-
-bool equals_lower(std::string_view any_case, std::string_view lower_case) {
-  if (any_case.size() != lower_case.size()) return false;
-  for (std::size_t i = 0; i < any_case.size(); ++i) {
-    if (lower(any_case[i]) != lower_case[i]) return false;
-  }
-  return true;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
 bool lists(std::string_view list, std::string_view lower_case_token) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
-    if (equals_lower(trimmed(list.substr(0, comma)), lower_case_token)) return true;
+    if (equal_ignoring_case(trimmed(list.substr(0, comma)), lower_case_token)) return true;
     list.remove_prefix(std::min(comma + 1, list.size()));
   }
   return false;
@@ -68,21 +52,21 @@ std::string_view HttpRequest::query() const {
 
 std::string_view HttpRequest::field(std::string_view lower_case_name) const {
   for (const HttpField& f : fields) {
-    if (equals_lower(f.name, lower_case_name)) return f.value;
+    if (equal_ignoring_case(f.name, lower_case_name)) return f.value;
   }
   return {};
 }
 
 std::size_t HttpRequest::count(std::string_view lower_case_name) const {
-  return static_cast<std::size_t>(
-      std::count_if(fields.begin(), fields.end(),
-                    [&](const HttpField& f) { return equals_lower(f.name, lower_case_name); }));
+  return static_cast<std::size_t>(std::count_if(
+      fields.begin(), fields.end(),
+      [&](const HttpField& f) { return equal_ignoring_case(f.name, lower_case_name); }));
 }
 
 void HttpRequest::joined(std::string_view lower_case_name, std::string& out) const {
   bool first = true;
   for (const HttpField& f : fields) {
-    if (!equals_lower(f.name, lower_case_name)) continue;
+    if (!equal_ignoring_case(f.name, lower_case_name)) continue;
     if (!first) out += ", ";
     first = false;
     out += f.value;
@@ -219,9 +203,9 @@ bool HttpParser::read_field(std::string_view line) {
 
 // Keeps what decides about the message itself.
 bool HttpParser::note_field(std::string_view name, std::string_view value) {
-  if (equals_lower(name, "host")) {
+  if (equal_ignoring_case(name, "host")) {
     if (std::exchange(seen_.host, true)) return fail(400, "Host appears twice; send it once");
-  } else if (equals_lower(name, "content-length")) {
+  } else if (equal_ignoring_case(name, "content-length")) {
     if (std::exchange(seen_.length, true)) {
       return fail(400, "Content-Length appears twice; send it once");
     }
@@ -232,15 +216,15 @@ bool HttpParser::note_field(std::string_view name, std::string_view value) {
     } else if (code != std::errc{} || last != end) {
       return fail(400, "Content-Length is not one number");
     }
-  } else if (equals_lower(name, "transfer-encoding")) {
+  } else if (equal_ignoring_case(name, "transfer-encoding")) {
     if (std::exchange(seen_.encoding, true)) {
       return fail(400, "Transfer-Encoding appears twice; send it once");
     }
-    seen_.chunked = equals_lower(value, "chunked");
-  } else if (equals_lower(name, "expect")) {
-    seen_.unknown_expectation = seen_.expectation || !equals_lower(value, "100-continue");
+    seen_.chunked = equal_ignoring_case(value, "chunked");
+  } else if (equal_ignoring_case(name, "expect")) {
+    seen_.unknown_expectation = seen_.expectation || !equal_ignoring_case(value, "100-continue");
     seen_.expectation = true;
-  } else if (equals_lower(name, "connection")) {
+  } else if (equal_ignoring_case(name, "connection")) {
     seen_.close = seen_.close || lists(value, "close");
     seen_.keep_alive = seen_.keep_alive || lists(value, "keep-alive");
   }

@@ -183,13 +183,7 @@ void HttpDoor::refusal(const HttpRequest& request, const std::optional<Address>&
 }
 
 HttpDoor::Pending& HttpDoor::open(const HttpRequest& request, Exchange& exchange) {
-  if (free_.empty()) {
-    all_.push_back(std::make_unique<Pending>());
-    free_.reserve(all_.size());
-    free_.push_back(all_.back().get());
-  }
-  Pending& pending = *free_.back();
-  free_.pop_back();
+  Pending& pending = pendings_.take();
   pending.door = this;
   pending.exchange = &exchange;
   pending.locale = &choose_locale(request.field("accept-language"));
@@ -199,7 +193,7 @@ HttpDoor::Pending& HttpDoor::open(const HttpRequest& request, Exchange& exchange
   return pending;
 }
 
-void HttpDoor::close(Pending& pending) { free_.push_back(&pending); }
+void HttpDoor::close(Pending& pending) { pendings_.give_back(pending); }
 
 // Reads ?deny_status= and, for forward-auth, ?domain=. On a mistake the request is answered and
 // false returned.

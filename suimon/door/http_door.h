@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "suimon/base/pool.h"
 #include "suimon/door/check_body.h"
 #include "suimon/door/http_session.h"
 #include "suimon/engine/engine.h"
@@ -76,8 +77,7 @@ class HttpDoor final : public HttpHandler {
   std::string joined_;
   std::string domain_;
   std::vector<Attribute> attributes_;
-  std::vector<std::unique_ptr<Pending>> all_;
-  std::vector<Pending*> free_;
+  Pool<Pending> pendings_;
 };
 
 }  // namespace suimon::door

@@ -64,7 +64,8 @@ std::size_t HttpSession::on_bytes(std::string_view in, net::Connection& connecti
 
 void HttpSession::handle() {
   const HttpRequest& request = parser_.request();
-  Exchange& exchange = server_.open_exchange();
+  Exchange& exchange = server_.exchanges_.take();
+  exchange.server_ = &server_;
   exchange.session_ = this;
   exchange.head_ = request.method == "HEAD";
   exchange.keep_alive_ = request.keep_alive;
@@ -100,7 +101,8 @@ void HttpSession::write(int status, std::string_view lines, std::string_view bod
 void Exchange::respond(int status, std::string_view lines, std::string_view body) {
   HttpSession* session = session_;
   if (session != nullptr) session->answered(*this, status, lines, body);
-  server_->close_exchange(*this);
+  session_ = nullptr;
+  server_->exchanges_.give_back(*this);
 }
 
 HttpServer::HttpServer(net::Loop& loop, net::Fd listener, HttpHandler& handler,
@@ -129,23 +131,6 @@ void HttpServer::drain() {
   draining_ = true;
   server_.stop_accepting();
   server_.close_idle();
-}
-
-Exchange& HttpServer::open_exchange() {
-  if (free_.empty()) {
-    all_.push_back(std::make_unique<Exchange>());
-    free_.reserve(all_.size());
-    all_.back()->server_ = this;
-    return *all_.back();
-  }
-  Exchange* exchange = free_.back();
-  free_.pop_back();
-  return *exchange;
-}
-
-void HttpServer::close_exchange(Exchange& exchange) {
-  exchange.session_ = nullptr;
-  free_.push_back(&exchange);
 }
 
 }  // namespace suimon::door

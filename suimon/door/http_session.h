@@ -9,8 +9,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "suimon/base/pool.h"
 #include "suimon/door/http_codec.h"
 #include "suimon/net/server.h"
 
@@ -64,8 +64,6 @@ class HttpServer {
   friend class HttpSession;
   friend class Exchange;
 
-  Exchange& open_exchange();
-  void close_exchange(Exchange& exchange);
   void wake(Instant now);
 
   HttpHandler& handler_;
@@ -77,8 +75,7 @@ class HttpServer {
   bool draining_ = false;
   std::string lines_;
   std::string body_;
-  std::vector<std::unique_ptr<Exchange>> all_;
-  std::vector<Exchange*> free_;
+  Pool<Exchange> exchanges_;
   net::Server server_;  // last: its sessions use the rest
 };
 

@@ -55,22 +55,11 @@ const Policy& Engine::policy() {
   return *policy_;
 }
 
-Engine::Work& Engine::free_work() {
-  if (free_.empty()) {
-    all_.push_back(std::make_unique<Work>());
-    free_.reserve(all_.size());
-    all_.back()->engine = this;
-    return *all_.back();
-  }
-  Work* work = free_.back();
-  free_.pop_back();
-  return *work;
-}
-
 void Engine::decide(std::span<const Request> requests, DoorId door, Answer answer) {
   assert(requests.size() <= kMostRequests);
   refresh_policy();
-  Work& work = free_work();
+  Work& work = works_.take();
+  work.engine = this;
   work.policy = policy_.get();
   work.door = door;
   work.answer = answer;
@@ -181,7 +170,7 @@ void Engine::finish(Work& work) {
   }
   work.answer.run(work.answer.context, {work.verdicts.data(), work.count});
   work.held.reset();
-  free_.push_back(&work);
+  works_.give_back(work);
 }
 
 }  // namespace suimon

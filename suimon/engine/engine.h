@@ -8,9 +8,9 @@
 #include <array>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "suimon/base/clock.h"
+#include "suimon/base/pool.h"
 #include "suimon/engine/live_policy.h"
 #include "suimon/engine/observer.h"
 #include "suimon/engine/verdict.h"
@@ -49,7 +49,6 @@ class Engine {
  private:
   struct Work;
 
-  Work& free_work();
   void match(Work& work, std::size_t i, const Request& request);
   void take(Work& work);
   bool renew();
@@ -66,8 +65,7 @@ class Engine {
   MatchScratch scratch_;
   Instant now_;
   bool renewed_ = false;
-  std::vector<std::unique_ptr<Work>> all_;
-  std::vector<Work*> free_;
+  Pool<Work> works_;
 };
 
 }  // namespace suimon

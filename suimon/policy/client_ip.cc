@@ -6,14 +6,10 @@
 #include <charconv>
 #include <cstring>
 
+#include "suimon/base/text.h"
+
 namespace suimon {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
 
 // Takes the last entry off a comma-separated list.
 std::string_view pop_last(std::string_view& list) {

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 
+#include "suimon/base/text.h"
 #include "suimon/policy/mistakes.h"
 #include "suimon/policy/quantity_terms.h"
 

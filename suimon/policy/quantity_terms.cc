@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "suimon/base/text.h"
 #include "suimon/policy/mistakes.h"
 
 namespace suimon::quantity {
@@ -52,14 +53,6 @@ constexpr WrongUnit kWrongUnits[] = {
     {"µs", "`µs` is no unit; write `us`"},
 };
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
-
 std::string_view take_digits(std::string_view& text) {
   std::size_t size = 0;
   while (size < text.size() && is_digit(text[size])) ++size;
@@ -72,12 +65,6 @@ std::string_view take_digits(std::string_view& text) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 const Unit* find_unit(std::string_view name) {
   for (const Unit& unit : kUnits) {
     if (unit.name == name) return &unit;
@@ -89,7 +76,7 @@ std::string why_no_unit(std::string_view read) {
   for (const WrongUnit& wrong : kWrongUnits) {
     if (wrong.read == read) return std::string(wrong.cure);
   }
-  const std::string small = lower(read);
+  const std::string small = ascii_lower(read);
   if (find_unit(small) != nullptr) return shown(read) + " is no unit; write `" + small + "`";
   return shown(read) + " is no unit; write ns, us, ms, s, min, h, d or week";
 }

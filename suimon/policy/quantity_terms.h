@@ -10,7 +10,6 @@
 namespace suimon::quantity {
 
 bool is_digit(char c);
-std::string_view trimmed(std::string_view text);
 
 struct Unit {
   std::string_view name;

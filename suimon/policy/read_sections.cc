@@ -3,6 +3,7 @@
 #include <charconv>
 #include <string>
 
+#include "suimon/base/text.h"
 #include "suimon/policy/guess.h"
 #include "suimon/policy/reading.h"
 #include "suimon/policy/vocabulary.h"
@@ -29,18 +30,10 @@ constexpr std::string_view kSourceNames[] = {kSources[0].name, kSources[1].name,
                                              kSources[3].name, kSources[4].name, kSources[5].name};
 static_assert(std::size(kSourceNames) == std::size(kSources));
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
-
 void read_from(const Node& node, Reading& reading) {
   const auto text = text_of(node, "from", "from: x-forwarded-for", reading.mistakes);
   if (!text) return;
-  const std::string name = lower(*text);
+  const std::string name = ascii_lower(*text);
   for (const Source& source : kSources) {
     if (source.name != name) continue;
     reading.ruleset.client_ip.from = source.from;
@@ -191,7 +184,7 @@ void read_attributes(const Node& node, Reading& reading) {
                    "header: " + shown(*name) + " is no header name; write one such as X-User-Id");
       continue;
     }
-    if (id) reading.ruleset.sources.push_back({*id, lower(*name)});
+    if (id) reading.ruleset.sources.push_back({*id, ascii_lower(*name)});
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "suimon/base/text.h"
 #include "suimon/reply/locales/en.h"
 #include "suimon/reply/locales/ja.h"
 
@@ -20,24 +21,11 @@ constexpr std::array<const Locale*, 2> kLocales = {
     checked<locales::kJapanese>(),
 };
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-
-bool same_tag(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 // "q=0.8" in thousandths; 1000 when there is none, 0 when it cannot be read.
 int quality(std::string_view parameters) {
   const std::string_view weight = trimmed(parameters);
   if (weight.empty()) return 1000;
-  if (weight.size() < 3 || lower(weight[0]) != 'q' || weight[1] != '=') return 0;
+  if (weight.size() < 3 || ascii_lower(weight[0]) != 'q' || weight[1] != '=') return 0;
   const std::string_view number = weight.substr(2);
   if (number[0] != '0' && number[0] != '1') return 0;
   int thousandths = (number[0] - '0') * 1000;
@@ -56,7 +44,7 @@ int quality(std::string_view parameters) {
 const Locale* look_up(std::string_view range) {
   for (;;) {
     for (const Locale* locale : kLocales) {
-      if (same_tag(locale->tag, range)) return locale;
+      if (equal_ignoring_case(locale->tag, range)) return locale;
     }
     const auto dash = range.rfind('-');
     if (dash == std::string_view::npos) return nullptr;

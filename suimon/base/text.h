@@ -1,0 +1,34 @@
+// Small things about text in protocols: ASCII case and blanks, whatever the locale.
+//
+// Thread rule: pure functions.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace suimon {
+
+constexpr char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
+inline std::string ascii_lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = ascii_lower(c);
+  return lower;
+}
+
+// Whether the texts are equal but for the case of ASCII letters.
+constexpr bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return ascii_lower(x) == ascii_lower(y); });
+}
+
+// Without the spaces and tabs at both ends (OWS of RFC 9110 section 5.6.3).
+constexpr std::string_view trimmed(std::string_view text) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace suimon
