@@ -1,6 +1,7 @@
 #include "suimon/policy/loader.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -86,10 +87,13 @@ void add_plain(const std::string& file, std::string text, Loaded& out) {
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
+constexpr int kPatienceMs = 5000;  // for the writer of a pipe
+
 class File {
  public:
   explicit File(const std::string& path)
-      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+      // A pipe that nobody writes to must not hold up a daemon that reloads.
+      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
   ~File() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
@@ -104,6 +108,11 @@ class File {
       const ::ssize_t size = ::read(descriptor_, buffer.data(), buffer.size());
       if (size == 0) break;
       if (size < 0 && errno == EINTR) continue;
+      if (size < 0 && errno == EAGAIN) {
+        ::pollfd more{descriptor_, POLLIN, 0};
+        if (::poll(&more, 1, kPatienceMs) == 0) return ETIMEDOUT;
+        continue;
+      }
       if (size < 0) return errno;
       out.append(buffer, 0, static_cast<std::size_t>(size));
     }

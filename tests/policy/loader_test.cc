@@ -2,6 +2,7 @@
 #include "suimon/policy/loader.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -306,6 +307,14 @@ TEST(Loader, FileThatCannotBeReadIsAMistakeWithoutAPlace) {
   fs::create_symlink(loop, loop);
   EXPECT_EQ(all(load_policy(folder.path()).mistakes),
             loop + ": cannot be read: Too many levels of symbolic links\n");
+}
+
+TEST(Loader, PipeThatNobodyWritesToHoldsNobodyUp) {
+  const Folder folder;
+  const std::string path = folder.path() + "/pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(all(load_policy(path).mistakes),
+            path + ":1:1: the file is empty; a policy begins with version: 1\n");
 }
 
 TEST(Loader, FolderIsLoadedInTheOrderOfNames) {
