@@ -65,7 +65,7 @@ const char* explain(Verdict::Status status) {
     case Verdict::Status::too_many_limits:
       return "more than 16 limits apply to this request";
     case Verdict::Status::unknown_domain:
-      return "no such domain is loaded; name one that is with domain=NAME";
+      return "no such domain is loaded, or several are and none was named; write domain=NAME";
     case Verdict::Status::store_failed:
     case Verdict::Status::decided:
       break;

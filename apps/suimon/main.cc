@@ -10,6 +10,35 @@ namespace {
 using suimon::app::kGood;
 using suimon::app::kWrongUsage;
 
+// Required, but checked by us: CLI11 would say so before it names a misspelt flag.
+bool has_config(const std::string& config) {
+  if (!config.empty()) return true;
+  std::cerr << "--config is required: the policy, a file or a directory of them\n";
+  return false;
+}
+
+// "servee" for "serve": the command that was probably meant, or "".
+std::string probably_meant(const CLI::App& app, const std::string& word) {
+  for (const CLI::App* command : app.get_subcommands({})) {
+    const std::string& name = command->get_name();
+    if (word.starts_with(name.substr(0, 3)) || name.starts_with(word)) return name;
+  }
+  return {};
+}
+
+int no_command(const CLI::App& app) {
+  const std::vector<std::string> words = app.remaining();
+  if (words.empty()) {
+    std::cerr << "a command is missing; suimon --help lists them\n";
+    return kWrongUsage;
+  }
+  const std::string meant = probably_meant(app, words.front());
+  std::cerr << "unknown command \"" << words.front() << "\""
+            << (meant.empty() ? "; suimon --help lists them" : "; did you mean " + meant + "?")
+            << '\n';
+  return kWrongUsage;
+}
+
 CLI::Option* config_option(CLI::App& command, std::string& config) {
   return command.add_option("--config", config, "the policy: a file, or a directory of them")
       ->envname("SUIMON_CONFIG");
@@ -19,13 +48,13 @@ CLI::Option* config_option(CLI::App& command, std::string& config) {
 
 int main(int argc, char** argv) {
   CLI::App app{"suimon: an exact rate limiter. It guards, explains and replays one policy."};
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);  // none is answered below, by name
   app.set_version_flag("--version", "suimon " SUIMON_VERSION);
   int code = kGood;
 
   suimon::app::ServeOptions serve;
   CLI::App& serve_command = *app.add_subcommand("serve", "decide for gateways and programs");
-  config_option(serve_command, serve.config)->required();
+  config_option(serve_command, serve.config);
   serve_command
       .add_option("--http", serve.http, "where checks are asked: host:port, unix:/path or off")
       ->envname("SUIMON_HTTP")
@@ -45,7 +74,8 @@ int main(int argc, char** argv) {
       ->envname("SUIMON_THREADS")
       ->check(CLI::Range(0, 256))
       ->capture_default_str();
-  serve_command.callback([&] { code = suimon::app::serve(serve); });
+  serve_command.callback(
+      [&] { code = has_config(serve.config) ? suimon::app::serve(serve) : kWrongUsage; });
 
   std::string validated;
   CLI::App& validate_command =
@@ -56,7 +86,7 @@ int main(int argc, char** argv) {
   suimon::app::CheckOptions check;
   CLI::App& check_command =
       *app.add_subcommand("check", "the policy's answer to made-up requests, in virtual time");
-  config_option(check_command, check.config)->required();
+  config_option(check_command, check.config);
   check_command.add_option("attributes", check.attributes, "name=value, such as user=u1");
   check_command.add_option("--cost", check.cost, "tokens; 0 looks without taking")
       ->capture_default_str();
@@ -66,19 +96,22 @@ int main(int argc, char** argv) {
   check_command.add_option("--every", check.every, "seconds between two")->capture_default_str();
   check_command.add_option("--language", check.language, "of the sentences")->capture_default_str();
   check_command.add_flag("--exit-code", check.exit_code, "exit with 3 when one was refused");
-  check_command.callback([&] { code = suimon::app::check(check); });
+  check_command.callback(
+      [&] { code = has_config(check.config) ? suimon::app::check(check) : kWrongUsage; });
 
   suimon::ReplayOptions replay;
   CLI::App& replay_command =
       *app.add_subcommand("replay", "the policy over recorded traffic, in virtual time");
-  config_option(replay_command, replay.config)->required();
+  config_option(replay_command, replay.config);
   replay_command.add_option("logs", replay.logs, "access logs; - is standard input")->required();
   replay_command.add_flag("--json", replay.json, "print one JSON object");
   replay_command.add_flag("--show-keys", replay.show_keys, "print clients as they are, not hashed");
   replay_command.callback([&] { code = suimon::run_replay(replay, std::cout, std::cerr); });
 
+  app.allow_extras();
   try {
     app.parse(argc, argv);
+    if (app.get_subcommands().empty()) return no_command(app);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kGood : kWrongUsage;
   }

@@ -128,10 +128,13 @@ int Daemon::run() {
 int Daemon::open_listeners() {
   const auto http = net::parse_listen_address(options_.http);
   const auto admin = net::parse_listen_address(options_.admin);
-  for (const auto* address : {&http, &admin}) {
+  for (const auto& [flag, address] : {std::pair("--http", &http), std::pair("--admin", &admin)}) {
     if (*address) continue;
-    spdlog::error("{}", address->error().text);
+    spdlog::error("{}: {}", flag, address->error().text);
     return kWrongUsage;
+  }
+  if (http->kind == net::ListenAddress::Kind::off) {
+    spdlog::warn("--http is off: nobody can ask for a decision");
   }
   unsigned threads = options_.threads != 0 ? options_.threads : std::thread::hardware_concurrency();
   threads = std::clamp(threads, 1U, 256U);
@@ -190,7 +193,7 @@ void Daemon::reload() {
   for (const Mistake& mistake : loaded.mistakes) spdlog::error("{}", mistake.to_string());
   Result<PolicyChanges> installed = loaded.ok()
                                         ? policy_->install(std::move(loaded.policy), clock_.now())
-                                        : Result<PolicyChanges>(failure("it has mistakes"));
+                                        : Result<PolicyChanges>(failure("see above"));
   metrics_->reloaded(installed.has_value(), std::time(nullptr));
   if (!installed) {
     spdlog::error("{} was not loaded: {}; the running policy stays", options_.config,

@@ -22,7 +22,7 @@ struct Failure {
 Failure failure_of(Verdict::Status status) {
   switch (status) {
     case Verdict::Status::unknown_domain:
-      return {400, "no such domain is loaded"};
+      return {400, ""};  // unknown_domain() says more
     case Verdict::Status::bad_path:
       return {400,
               "the path cannot be decoded; send it as it stands in the request, beginning "
@@ -45,7 +45,7 @@ void HttpDoor::append_refusal_lines(bool plain_json, const Locale& locale, std::
 }
 
 std::string HttpDoor::unknown_domain() {
-  std::string text = "no such domain is loaded; loaded:";
+  std::string text = "name one of the domains that are loaded:";
   for (const Ruleset& ruleset : engine_.policy().rulesets) text += " " + ruleset.domain;
   return text;
 }

@@ -161,7 +161,8 @@ LimitRule read_limit(const Node& node, Reading& reading) {
   return rule;
 }
 
-// A name that limits look at is probably a slip when it is nearly one that the file declares.
+// A name that limits look at is probably a slip when it is nearly one that the file declares, and
+// in a file that declares some, one that it does not is worth a word: no proxy's request brings it.
 void doubt_attributes(const Reading& reading, std::size_t declared_in_file) {
   const auto& attributes = reading.ruleset.attributes;
   const auto built_in = built_in_attributes();
@@ -171,13 +172,12 @@ void doubt_attributes(const Reading& reading, std::size_t declared_in_file) {
   for (std::size_t id = declared_in_file; id < attributes.size(); ++id) {
     const std::string& name = attributes[id];
     if (std::find(declared.begin(), declared.end(), name) != declared.end()) continue;
-    if (const auto meant = probably_meant(name, declared)) {
-      reading.mistakes.warn(reading.first_named[id],
-                            shown(name) +
-                                " is not under attributes:, so only a caller who names "
-                                "it brings it; did you mean " +
-                                shown(*meant) + "?");
-    }
+    const auto meant = probably_meant(name, declared);
+    if (!meant && declared_in_file == 0) continue;
+    reading.mistakes.warn(reading.first_named[id],
+                          shown(name) +
+                              " is not under attributes:, so only a caller who names it brings it" +
+                              (meant ? "; did you mean " + shown(*meant) + "?" : ""));
   }
 }
 

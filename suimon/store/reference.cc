@@ -228,7 +228,7 @@ void ReferenceStore::keep(const Work& work) {
     return;
   }
   shard.entries.push_back(entry);
-  entries_.fetch_add(1, std::memory_order_relaxed);
+  if (&shard != &overflow_) entries_.fetch_add(1, std::memory_order_relaxed);
 }
 
 StoreFigures ReferenceStore::figures() const {
