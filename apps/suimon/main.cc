@@ -32,6 +32,10 @@ int no_command(const CLI::App& app) {
     std::cerr << "a command is missing; suimon --help lists them\n";
     return kWrongUsage;
   }
+  if (words.front().starts_with('-')) {
+    std::cerr << "unknown flag " << words.front() << "; suimon --help lists them\n";
+    return kWrongUsage;
+  }
   const std::string meant = probably_meant(app, words.front());
   std::cerr << "unknown command \"" << words.front() << "\""
             << (meant.empty() ? "; suimon --help lists them" : "; did you mean " + meant + "?")
@@ -80,8 +84,11 @@ int main(int argc, char** argv) {
   std::string validated;
   CLI::App& validate_command =
       *app.add_subcommand("validate", "name every mistake of a policy with its place and cure");
-  validate_command.add_option("policy", validated, "a file, or a directory of them")->required();
-  validate_command.callback([&] { code = suimon::app::validate(validated); });
+  validate_command.add_option("policy", validated, "a file, or a directory of them");
+  validate_command.callback([&] {
+    if (validated.empty()) std::cerr << "write which policy: a file, or a directory of them\n";
+    code = validated.empty() ? kWrongUsage : suimon::app::validate(validated);
+  });
 
   suimon::app::CheckOptions check;
   CLI::App& check_command =
@@ -103,7 +110,7 @@ int main(int argc, char** argv) {
   CLI::App& replay_command =
       *app.add_subcommand("replay", "the policy over recorded traffic, in virtual time");
   config_option(replay_command, replay.config);
-  replay_command.add_option("logs", replay.logs, "access logs; - is standard input")->required();
+  replay_command.add_option("logs", replay.logs, "access logs; - is standard input");
   replay_command.add_flag("--json", replay.json, "print one JSON object");
   replay_command.add_flag("--show-keys", replay.show_keys, "print clients as they are, not hashed");
   replay_command.callback([&] { code = suimon::run_replay(replay, std::cout, std::cerr); });
