@@ -1,8 +1,10 @@
 // The verdict token and Accept-Language: whatever is read can be written again and read the same.
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
 #include "suimon/reply/body.h"
+#include "suimon/reply/headers.h"
 #include "suimon/reply/locales.h"
 #include "suimon/reply/token.h"
 
@@ -15,6 +17,13 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   suimon::append_token(told.facts, told.status, again);
   suimon::Told second;
   if (!suimon::parse_token(again, second) || second.facts.size != told.facts.size) std::abort();
+  std::string lines;
+  suimon::append_decision_fields(told.facts, lines);
+  for (const char c : lines) {
+    if ((c < ' ' && c != '\r' && c != '\n') || c == 0x7f) std::abort();
+  }
+  // At most three fields, whatever the names were.
+  if (std::count(lines.begin(), lines.end(), '\n') > 3) std::abort();
   std::string body;
   if (told.facts.outcome != suimon::Outcome::allowed) {
     suimon::append_refusal_body(told.facts, told.status, locale, body);

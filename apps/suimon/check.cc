@@ -1,11 +1,12 @@
 // suimon check: the policy's answer to made-up requests, in virtual time.
-#include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
 #include "apps/suimon/commands.h"
 #include "apps/suimon/load.h"
+#include "apps/suimon/print.h"
 #include "suimon/base/clock.h"
 #include "suimon/engine/engine.h"
 #include "suimon/reply/body.h"
@@ -55,7 +56,7 @@ void print(const Verdict& verdict, Instant now, const Locale& locale) {
   } else {
     append_refusal_body(facts, 429, locale, line, extra);
   }
-  fmt::print("{}\n", line);
+  app::print(stdout, "{}\n", line);
 }
 
 const char* explain(Verdict::Status status) {
@@ -86,7 +87,7 @@ int check(const CheckOptions& options) {
   const auto at = parse_seconds(options.at);
   const auto every = parse_seconds(options.every);
   if (!at || !every) {
-    fmt::print(stderr, "--at and --every take seconds with up to nine decimals, such as 1.5\n");
+    app::print(stderr, "--at and --every take seconds with up to nine decimals, such as 1.5\n");
     return kWrongUsage;
   }
   std::string_view domain;
@@ -94,14 +95,18 @@ int check(const CheckOptions& options) {
   for (const std::string& text : options.attributes) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
-      fmt::print(stderr, "{}: write an attribute as name=value, such as client_ip=203.0.113.9\n",
+      app::print(stderr, "{}: write an attribute as name=value, such as client_ip=203.0.113.9\n",
                  text);
       return kWrongUsage;
     }
     const std::string_view name = std::string_view(text).substr(0, equals);
     const std::string_view value = std::string_view(text).substr(equals + 1);
+    const auto same = [&](const Attribute& earlier) { return earlier.name == name; };
     if (name == "domain") {
       domain = value;
+    } else if (std::any_of(attributes.begin(), attributes.end(), same)) {
+      app::print(stderr, "{}: the attribute {} is given twice\n", text, name);
+      return kWrongUsage;
     } else {
       attributes.push_back({name, value});
     }
@@ -112,7 +117,7 @@ int check(const CheckOptions& options) {
   ReferenceStore store({});
   LivePolicy live(store, random_secret());
   if (auto installed = live.install(std::move(*policy), Instant{}); !installed) {
-    fmt::print(stderr, "{}: {}\n", options.config, installed.error().text);
+    app::print(stderr, "{}: {}\n", options.config, installed.error().text);
     return kWrongUsage;
   }
   ManualClock clock(Instant{*at});
@@ -138,7 +143,7 @@ int check(const CheckOptions& options) {
     clock.advance(*every);
   }
   if (heard.failure != nullptr) {
-    fmt::print(stderr, "{}\n", heard.failure);
+    app::print(stderr, "{}\n", heard.failure);
     return kWrongUsage;
   }
   return heard.refused && options.exit_code ? kRefused : kGood;

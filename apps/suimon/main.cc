@@ -1,14 +1,28 @@
 // The command line of suimon.
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <iostream>
 
 #include "apps/suimon/commands.h"
+#include "apps/suimon/print.h"
 #include "suimon/replay/run.h"
 
 namespace {
 
 using suimon::app::kGood;
 using suimon::app::kWrongUsage;
+
+// CLI11 would take "-1" for 2^64 - 1.
+const CLI::Validator kWholeNumber(
+    [](std::string& text) {
+      std::uint64_t value = 0;
+      const char* const end = text.data() + text.size();
+      const auto [stop, error] = std::from_chars(text.data(), end, value);
+      const bool good = !text.empty() && error == std::errc{} && stop == end &&
+                        (text.size() == 1 || text.front() != '0');
+      return good ? std::string() : "\"" + text + "\" is no whole number from 0 to 2^64 - 1";
+    },
+    "UINT", "whole number");
 
 // Required, but checked by us: CLI11 would say so before it names a misspelt flag.
 bool has_config(const std::string& config) {
@@ -96,8 +110,11 @@ int main(int argc, char** argv) {
   config_option(check_command, check.config);
   check_command.add_option("attributes", check.attributes, "name=value, such as user=u1");
   check_command.add_option("--cost", check.cost, "tokens; 0 looks without taking")
+      ->check(kWholeNumber)
       ->capture_default_str();
-  check_command.add_option("--times", check.times, "how many requests")->capture_default_str();
+  check_command.add_option("--times", check.times, "how many requests")
+      ->check(kWholeNumber)
+      ->capture_default_str();
   check_command.add_option("--at", check.at, "seconds at which the first comes")
       ->capture_default_str();
   check_command.add_option("--every", check.every, "seconds between two")->capture_default_str();
@@ -122,5 +139,6 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kGood : kWrongUsage;
   }
+  if (code == kGood && !suimon::app::all_written()) return suimon::app::kFailed;
   return code;
 }

@@ -51,7 +51,8 @@ Result<Secret> read_secret(const net::Fd& file, const std::string& path) {
 
 std::string default_secret_path() {
   if (const char* state = std::getenv("STATE_DIRECTORY"); state != nullptr && *state != '\0') {
-    return std::string(state) + "/secret";
+    const std::string_view first(state, std::strcspn(state, ":"));  // systemd may name several
+    return std::string(first) + "/secret";
   }
   if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') {
     return std::string(home) + "/.local/state/suimon/secret";
@@ -60,7 +61,8 @@ std::string default_secret_path() {
 }
 
 Result<Secret> load_or_make_secret(const std::string& path) {
-  const int how = O_CLOEXEC | O_NOFOLLOW;
+  // A pipe must not hold up the start; a link is fine, as Kubernetes mounts its secrets by links.
+  const int how = O_CLOEXEC | O_NONBLOCK;
   if (const net::Fd file{::open(path.c_str(), O_RDONLY | how)}) return read_secret(file, path);
   if (errno != ENOENT) return cannot("read", path);
 
@@ -70,8 +72,8 @@ Result<Secret> load_or_make_secret(const std::string& path) {
   const std::string text = fmt::format("{:016x}{:016x}\n", secret.key.k0, secret.key.k1);
   // Written beside and then linked into place, so that nobody ever reads half a secret and of
   // two processes that start at once both use the same.
-  const std::string beside = fmt::format("{}.{}", path, ::getpid());
-  net::Fd file{::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | how, 0600)};
+  const std::string beside = fmt::format("{}.{:016x}", path, random_secret().key.k0);
+  net::Fd file{::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | how, 0600)};
   if (!file) return cannot("made", path);
   const bool written =
       ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&

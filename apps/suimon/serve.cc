@@ -22,6 +22,9 @@ namespace suimon::app {
 namespace {
 
 constexpr Duration kDrainGrace = std::chrono::seconds(10);
+// So long a client that keeps its connection may still send a request, which is then answered with
+// "Connection: close"; after it, idle connections are ended.
+constexpr Duration kIdleGrace = std::chrono::milliseconds(500);
 
 void set_up_log() {
   auto log = spdlog::stderr_color_mt("suimon");
@@ -32,25 +35,24 @@ void set_up_log() {
 Result<Secret> secret_for(const ServeOptions& options) {
   if (!options.secret_file.empty()) return load_or_make_secret(options.secret_file);
   const std::string path = default_secret_path();
-  if (!path.empty()) {
-    auto secret = load_or_make_secret(path);
-    if (secret) return secret;
-    // State in memory ends with the process anyway, so a secret that ends with it will do.
-    spdlog::warn("{}; hashing under a secret for this run only", secret.error().text);
-  }
+  auto secret =
+      path.empty() ? failure("neither STATE_DIRECTORY nor HOME is set") : load_or_make_secret(path);
+  if (secret) return secret;
+  // State in memory ends with the process anyway, so a secret that ends with it will do.
+  spdlog::warn("{}; hashing under a secret for this run only", secret.error().text);
   return random_secret();
 }
 
 // Raises the limit on descriptors and says how many connections each loop may hold.
-std::size_t places_per_loop(unsigned threads) {
-  constexpr std::size_t kKept = 256;  // for listeners, files and a store
+std::size_t places_per_loop(std::size_t threads) {
+  const std::size_t kept = 64 + 4 * threads;  // for loops, listeners, files and a store
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
   ::getrlimit(RLIMIT_NOFILE, &limit);
-  const std::size_t most = limit.rlim_cur > 2 * kKept ? limit.rlim_cur - kKept : kKept;
-  return std::clamp<std::size_t>(most / threads, 16, net::ServerLimits{}.max_connections);
+  const std::size_t most = limit.rlim_cur > 2 * kept ? limit.rlim_cur - kept : limit.rlim_cur / 4;
+  return std::clamp<std::size_t>(most / threads, 4, net::ServerLimits{}.max_connections);
 }
 
 class Daemon {
@@ -164,7 +166,7 @@ int Daemon::open_listeners() {
 // A TCP port is shared by one listener a loop; a unix socket is one listener for all.
 Result<void> Daemon::open_http(const net::ListenAddress& address) {
   const bool tcp = address.kind == net::ListenAddress::Kind::tcp;
-  const std::size_t places = places_per_loop(static_cast<unsigned>(workers_.size()));
+  const std::size_t places = places_per_loop(workers_.size());
   // Without this a second daemon on the same port would take half of the requests in silence.
   if (tcp && address.port != 0) {
     if (auto probe = net::open_listener(address, /*reuse_port=*/false); !probe) {
@@ -214,9 +216,13 @@ void Daemon::drain(const sigset_t& signals) {
   spdlog::info("draining: no new connections");
   for (const auto& worker : workers_) worker->drain();
   constexpr timespec kStep{.tv_sec = 0, .tv_nsec = 20'000'000};
-  const Instant end = clock_.now() + kDrainGrace;
+  const Instant begin = clock_.now();
+  const Instant end = begin + kDrainGrace;
   for (;;) {
     const int signal = sigtimedwait(&signals, nullptr, &kStep);
+    if (clock_.now() >= begin + kIdleGrace) {
+      for (const auto& worker : workers_) worker->close_idle();
+    }
     const bool open = std::any_of(workers_.begin(), workers_.end(),
                                   [](const auto& worker) { return worker->connections() != 0; });
     if (!open) return;

@@ -1,7 +1,7 @@
-#include <fmt/core.h>
 
 #include "apps/suimon/commands.h"
 #include "apps/suimon/load.h"
+#include "apps/suimon/print.h"
 
 namespace suimon::app {
 
@@ -9,8 +9,8 @@ int validate(const std::string& path) {
   const auto policy = load_or_explain(path);
   if (!policy) return kWrongUsage;
   for (const Ruleset& ruleset : policy->rulesets) {
-    fmt::print("{}: domain {}, {} limit{}: good\n", path, ruleset.domain, ruleset.limits.size(),
-               ruleset.limits.size() == 1 ? "" : "s");
+    app::print(stdout, "{}: domain {}, {} limit{}: good\n", path, ruleset.domain,
+               ruleset.limits.size(), ruleset.limits.size() == 1 ? "" : "s");
   }
   return kGood;
 }

@@ -26,9 +26,10 @@ void Worker::open_http(net::Fd listener, std::size_t max_connections) {
 }
 
 void Worker::open_admin(net::Fd listener, std::function<std::string()> metrics) {
-  constexpr std::size_t kFew = 64;  // operators and scrapers
+  constexpr std::size_t kFew = 256;  // operators and scrapers
   net::ServerLimits limits;
   limits.max_connections = kFew;
+  limits.idle_timeout = std::chrono::seconds(20);
   admin_door_ = std::make_unique<door::AdminDoor>(std::move(metrics), ready_);
   admin_ = std::make_unique<door::HttpServer>(loop_, std::move(listener), *admin_door_,
                                               door::HttpLimits{.body_bytes = 4096}, limits,
@@ -43,6 +44,13 @@ void Worker::drain() {
   loop_.post([this] {
     if (http_) http_->drain();
     if (admin_) admin_->drain();
+  });
+}
+
+void Worker::close_idle() {
+  loop_.post([this] {
+    if (http_) http_->close_idle();
+    if (admin_) admin_->close_idle();
   });
 }
 

@@ -28,8 +28,10 @@ class Worker {
   void open_admin(net::Fd listener, std::function<std::string()> metrics);
 
   void start();
-  // No new connections; what is under way is answered. Any thread.
+  // No new connections; what comes on the open ones is answered as their last. Any thread.
   void drain();
+  // Ends the connections on which nothing is under way. Any thread.
+  void close_idle();
   // Ends the loop and its thread. Any thread but its own.
   void stop();
   // Open connections, as of a moment ago. Any thread.

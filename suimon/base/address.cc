@@ -38,13 +38,18 @@ bool read_v6(std::string_view text, Address& address) {
   const auto zone = text.find('%');
   if (zone != std::string_view::npos && zone + 1 == text.size()) return false;
   if (!read(AF_INET6, text.substr(0, zone), address.bytes.data())) return false;
-  if (std::equal(kNat64.begin(), kNat64.end(), address.bytes.begin())) {
-    std::copy(kMapped.begin(), kMapped.end(), address.bytes.begin());
-  }
+  address = unwrapped(address);
   return true;
 }
 
 }  // namespace
+
+Address unwrapped(const Address& address) {
+  if (!std::equal(kNat64.begin(), kNat64.end(), address.bytes.begin())) return address;
+  Address inside = address;
+  std::copy(kMapped.begin(), kMapped.end(), inside.bytes.begin());
+  return inside;
+}
 
 bool Address::is_v4() const { return std::equal(kMapped.begin(), kMapped.end(), bytes.begin()); }
 
@@ -93,7 +98,6 @@ Result<AddressRange> parse_range(std::string_view text) {
   const std::string_view host = text.substr(0, slash);
   Address address;
   const bool is_v6 = host.find(':') != std::string_view::npos;
-  // A range of NAT64 or mapped addresses is meant as written, so the IPv6 form is read as it is.
   if (is_v6 ? !read(AF_INET6, host, address.bytes.data()) : !read_v4(host, address)) {
     return failure(quoted + " is no address range; write 10.0.0.0/8, 2001:db8::/32 or one address");
   }
@@ -114,6 +118,7 @@ Result<AddressRange> parse_range(std::string_view text) {
       return failure(quoted + " has bits beyond its prefix; write the first address of the range");
     }
   }
+  if (range.bits >= 96) range.base = unwrapped(range.base);
   return range;
 }
 

@@ -21,6 +21,10 @@ struct Address {
   friend bool operator==(const Address&, const Address&) = default;
 };
 
+// An address of the NAT64 prefix 64:ff9b::/96 (RFC 6052) as the IPv4 address inside; any other as
+// it is.
+Address unwrapped(const Address& address);
+
 // Reads "203.0.113.9", "2001:db8::1", "[2001:db8::1]", each with an optional port, and a zone
 // ("fe80::1%eth0", dropped). IPv4-mapped addresses and those of the NAT64 prefix 64:ff9b::/96
 // (RFC 6052) are the IPv4 address inside. Nothing for anything else.
@@ -33,7 +37,8 @@ struct AddressRange {
   bool contains(const Address& address) const;
 };
 
-// Reads "10.0.0.0/8", "2001:db8::/32" or a single address. Bits beyond the prefix must be 0.
+// Reads "10.0.0.0/8", "2001:db8::/32" or a single address. Bits beyond the prefix must be 0. A
+// range within the NAT64 prefix is the range of IPv4 addresses inside.
 Result<AddressRange> parse_range(std::string_view text);
 
 }  // namespace suimon

@@ -2,18 +2,23 @@
 
 namespace suimon {
 
+Shape* Shapes::in_force(std::string_view limit, std::string_view tier) const {
+  const auto place = names_.find({std::string(limit), std::string(tier)});
+  return place == names_.end() ? nullptr : place->second;
+}
+
+const Shape* Shapes::unchanged(std::string_view limit, std::string_view tier, Algorithm algorithm,
+                               const Limit& parameters) const {
+  const Shape* shape = in_force(limit, tier);
+  const bool same =
+      shape != nullptr && shape->algorithm == algorithm && shape->parameters == parameters;
+  return same ? shape : nullptr;
+}
+
 Result<const Shape*> Shapes::assign(std::string_view limit, std::string_view tier,
                                     Algorithm algorithm, const Limit& parameters, Instant now) {
-  Shape* current = nullptr;
-  for (const auto& shape : owned_) {
-    if (shape->limit == limit && shape->tier == tier &&
-        shape->successor.load(std::memory_order_relaxed) == nullptr) {
-      current = shape.get();
-    }
-  }
-  if (current != nullptr && current->algorithm == algorithm && current->parameters == parameters) {
-    return current;
-  }
+  if (const Shape* shape = unchanged(limit, tier, algorithm, parameters)) return shape;
+  Shape* current = in_force(limit, tier);
   if (auto valid = validate(parameters); !valid) return tl::unexpected(valid.error());
   if (owned_.size() == kMost) {
     return failure(
@@ -29,7 +34,8 @@ Result<const Shape*> Shapes::assign(std::string_view limit, std::string_view tie
   shape->word = detail::word_scale(parameters);
   shape->number = static_cast<ShapeNumber>(owned_.size());
   shape->since = now;
-  const Shape* added = shape.get();
+  Shape* added = shape.get();
+  names_[{shape->limit, shape->tier}] = added;
   shapes_[shape->number].store(added, std::memory_order_release);
   owned_.push_back(std::move(shape));
   size_.store(owned_.size(), std::memory_order_release);

@@ -12,9 +12,11 @@
 
 #include <array>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "suimon/core/algorithms.h"
@@ -53,6 +55,11 @@ class Shapes {
   Result<const Shape*> assign(std::string_view limit, std::string_view tier, Algorithm algorithm,
                               const Limit& parameters, Instant now);
 
+  // The shape in force for (limit, tier), if its parameters are these: what assign() would return
+  // without giving a number. Null when there is none. For the thread that assigns.
+  const Shape* unchanged(std::string_view limit, std::string_view tier, Algorithm algorithm,
+                         const Limit& parameters) const;
+
   // Requires a number that assign() has given.
   const Shape& operator[](ShapeNumber number) const {
     return *shapes_[number].load(std::memory_order_acquire);
@@ -62,9 +69,12 @@ class Shapes {
   std::size_t size() const { return size_.load(std::memory_order_acquire); }
 
  private:
+  Shape* in_force(std::string_view limit, std::string_view tier) const;
+
   std::array<std::atomic<const Shape*>, kMost> shapes_{};
   std::atomic<std::size_t> size_{0};
   std::vector<std::unique_ptr<Shape>> owned_;
+  std::map<std::pair<std::string, std::string>, Shape*> names_;  // in force, by limit and tier
 };
 
 }  // namespace suimon

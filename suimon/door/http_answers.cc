@@ -1,4 +1,6 @@
 // The answering half of the HTTP door: verdicts to header lines and bodies.
+#include <algorithm>
+
 #include "suimon/door/http_door.h"
 #include "suimon/door/http_pending.h"
 #include "suimon/door/http_response.h"
@@ -44,10 +46,15 @@ void HttpDoor::append_refusal_lines(bool plain_json, const Locale& locale, std::
   lines.append("Content-Language: ").append(locale.tag).append("\r\nVary: Accept-Language\r\n");
 }
 
+// Names a few: an answer must not grow with the number of domains.
 std::string HttpDoor::unknown_domain() {
+  constexpr std::size_t kNamed = 5;
   std::string text = "name one of the domains that are loaded:";
-  for (const Ruleset& ruleset : engine_.policy().rulesets) text += " " + ruleset.domain;
-  return text;
+  const std::vector<Ruleset>& rulesets = engine_.policy().rulesets;
+  for (std::size_t i = 0; i < std::min(kNamed, rulesets.size()); ++i) {
+    text += " " + rulesets[i].domain;
+  }
+  return rulesets.size() > kNamed ? text + " ..." : text;
 }
 
 void HttpDoor::answer(Pending& pending, const Verdict& verdict) {

@@ -69,6 +69,7 @@ void HttpSession::handle() {
   exchange.session_ = this;
   exchange.head_ = request.method == "HEAD";
   exchange.keep_alive_ = request.keep_alive;
+  exchange.minor_ = request.minor;
   pending_ = &exchange;
   server_.handler_.handle(request, connection_.peer(), exchange);
   if (pending_ != nullptr) connection_.pause();  // the answer comes later
@@ -77,7 +78,12 @@ void HttpSession::handle() {
 void HttpSession::answered(const Exchange& exchange, int status, std::string_view lines,
                            std::string_view body) {
   pending_ = nullptr;
-  write(status, lines, body, exchange.head_, !exchange.keep_alive_ || server_.draining_);
+  const bool close = !exchange.keep_alive_ || server_.draining_;
+  if (exchange.minor_ == 0 && !close) {  // such a client does not expect it (RFC 9112 section 9.3)
+    write(status, std::string(lines) + "Connection: keep-alive\r\n", body, exchange.head_, close);
+  } else {
+    write(status, lines, body, exchange.head_, close);
+  }
   if (in_bytes_) return;
   connection_.flush();
   if (!closing_) connection_.resume();
@@ -129,8 +135,7 @@ void HttpServer::wake(Instant now) {
 
 void HttpServer::drain() {
   draining_ = true;
-  server_.stop_accepting();
-  server_.close_idle();
+  server_.finish_accepting();
 }
 
 }  // namespace suimon::door

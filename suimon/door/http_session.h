@@ -32,6 +32,7 @@ class Exchange {
   class HttpServer* server_ = nullptr;
   bool head_ = false;
   bool keep_alive_ = true;
+  int minor_ = 1;
 };
 
 // What answers requests. The request's views end with the call; a handler copies what it needs.
@@ -54,8 +55,10 @@ class HttpServer {
   HttpServer(net::Loop& loop, net::Fd listener, HttpHandler& handler, const HttpLimits& limits,
              const net::ServerLimits& server_limits, std::time_t (*unix_seconds)());
 
-  // Answers from now on say "Connection: close"; no new connections are accepted and idle ones go.
+  // Answers from now on say "Connection: close", and no new connections are accepted.
   void drain();
+  // Ends the connections on which nothing is under way.
+  void close_idle() { server_.close_idle(); }
   std::size_t connections() const { return server_.connections(); }
   std::uint64_t refused() const { return server_.refused(); }
   net::Server& server() { return server_; }

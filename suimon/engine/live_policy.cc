@@ -43,11 +43,17 @@ PolicyChanges compare(const Policy* before, const Policy& after) {
 
 Result<PolicyChanges> LivePolicy::install(Policy policy, Instant now) {
   // Numbering is not undone, so what cannot be numbered whole is not begun.
-  std::size_t buckets = 0;
+  std::size_t changed = 0;
   for (const Ruleset& ruleset : policy.rulesets) {
-    for (const LimitRule& rule : ruleset.limits) buckets += rule.buckets.size();
+    for (const LimitRule& rule : ruleset.limits) {
+      for (const Bucket& bucket : rule.buckets) {
+        const bool same = shapes_.unchanged(ruleset.domain + "/" + rule.name, bucket.tier,
+                                            rule.algorithm, bucket.parameters) != nullptr;
+        changed += same ? 0 : 1;
+      }
+    }
   }
-  if (shapes_.size() + buckets > Shapes::kMost) {
+  if (shapes_.size() + changed > Shapes::kMost) {
     return failure(
         "the changes since the start have used up the 16384 numbers for limits; "
         "restart to load this policy");

@@ -222,7 +222,7 @@ std::optional<Address> peer_address(const sockaddr_storage& peer) {
   }
   if (peer.ss_family == AF_INET6) {
     std::memcpy(address.bytes.data(), &reinterpret_cast<const sockaddr_in6*>(&peer)->sin6_addr, 16);
-    return address;
+    return unwrapped(address);
   }
   return std::nullopt;
 }

@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t kMaxDrained = 1 << 20;
 // A larger output buffer is not kept for the next answer.
 constexpr std::size_t kMaxSpare = 256 << 10;
+// A connection with no more in its buffers is never closed for the sake of others.
+constexpr std::size_t kSmall = 64 << 10;
 constexpr std::uint32_t kInput = EPOLLIN;
 constexpr std::uint32_t kOutput = EPOLLOUT;
 
@@ -43,6 +45,7 @@ void Connection::close() {
   loop().unwatch(fd_.get(), this);
   loop().timers().cancel(timer_);
   fd_.reset();
+  server_.buffered_ -= std::exchange(buffered_, 0);
   if (session_) session_->on_close();
   server_.remove(*this);
 }
@@ -146,9 +149,20 @@ void Connection::send() {
   }
 }
 
+// Keeps the sum of all buffers. False when it is used up and this connection is one of the large.
+bool Connection::account() {
+  const std::size_t now = in_.size() + out_.size();
+  server_.buffered_ += now - std::exchange(buffered_, now);
+  return now <= kSmall || server_.buffered_ <= server_.limits_.max_buffered_bytes;
+}
+
 // Brings interest and deadline in line with the state; every way through the connection ends here.
 void Connection::settle() {
   if (closed_) return;
+  if (!account()) {
+    ++server_.refused_;
+    return close();
+  }
   if (held_back_ && !full()) server_.go_on_with(*this);
   const bool stuck = !in_.empty() && !paused_ && !resumed_;  // half a request
   if (unsent() == 0 && closing_ && !lingering_) {

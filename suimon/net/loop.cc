@@ -17,7 +17,7 @@ constexpr std::size_t kScratchBytes = 64 << 10;
 Fd opened(int fd, const char* what) {
   if (fd < 0) {
     std::fprintf(stderr, "suimon: the system refuses %s: %s\n", what, std::strerror(errno));
-    std::abort();
+    std::_Exit(1);
   }
   return Fd(fd);
 }

@@ -60,14 +60,21 @@ void Server::stop_accepting() {
   listener_.reset();
 }
 
+void Server::finish_accepting() {
+  constexpr int kMostRounds = 256;  // strangers who keep coming must not hold up the end
+  for (int round = 0; listener_ && round < kMostRounds && accept_some(); ++round) {
+  }
+  stop_accepting();
+}
+
 void Server::close_idle() {
   // From the end: closing one moves the last into its place.
   for (std::size_t i = connections_.size(); i-- > 0;) {
+    if (i >= connections_.size()) continue;
     Connection& connection = *connections_[i];
-    if (connection.unsent() == 0 && connection.in_.empty() && !connection.lingering_ &&
-        connection.session_->idle()) {
-      connection.close();
-    }
+    if (!connection.is_idle()) continue;
+    connection.on_ready(EPOLLIN);  // what came meanwhile is answered
+    if (!connection.closed_ && connection.is_idle()) connection.close_after_flush();
   }
 }
 
@@ -75,7 +82,10 @@ void Server::close_all() {
   while (!connections_.empty()) connections_.back()->close();
 }
 
-void Server::on_ready(std::uint32_t) {
+void Server::on_ready(std::uint32_t) { accept_some(); }
+
+// Accepts a batch. True when there may be more.
+bool Server::accept_some() {
   for (int i = 0; i < kAcceptBatch; ++i) {
     sockaddr_storage name{};
     socklen_t size = sizeof name;
@@ -83,14 +93,16 @@ void Server::on_ready(std::uint32_t) {
                     SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (fd) {
       welcome(std::move(fd), peer_address(name));
-      if (!listener_) return;  // the session's beginning may have ended the accepting
+      if (!listener_) return false;  // the session's beginning may have ended the accepting
     } else if (errno == EAGAIN) {
-      return;
+      return false;
     } else if (!concerns_one_connection(errno)) {
       ++accept_failures_;
-      return accept_later();
+      accept_later();
+      return false;
     }
   }
+  return true;
 }
 
 void Server::accept_later() {

@@ -42,9 +42,10 @@ class Session {
 using SessionFactory = std::function<std::unique_ptr<Session>(Connection&)>;
 
 struct ServerLimits {
-  std::size_t max_connections = 16'384;  // on this loop; more are closed when they come
-  std::size_t max_in_bytes = 2 << 20;    // bytes that a session has not consumed yet
-  std::size_t max_out_bytes = 4 << 20;   // with so much unsent, a client is not read any more
+  std::size_t max_connections = 16'384;        // on this loop; more are closed when they come
+  std::size_t max_in_bytes = 2 << 20;          // bytes that a session has not consumed yet
+  std::size_t max_buffered_bytes = 256 << 20;  // of all connections; the large ones go beyond it
+  std::size_t max_out_bytes = 4 << 20;         // with so much unsent, a client is not read any more
   Duration header_timeout = std::chrono::seconds(10);  // from a request's first byte to its last
   Duration idle_timeout = std::chrono::seconds(60);    // between requests
   Duration write_timeout = std::chrono::seconds(30);   // a client takes no byte of its answer
@@ -94,11 +95,13 @@ class Connection final : private Watcher, private TimerTarget {
   void offer_leftover();
   void send();
   void settle();
+  bool account();
   void set_interest(std::uint32_t interest);
   void wait_for(Wait wait, bool anew);
   Duration timeout(Wait wait) const;
   std::size_t unsent() const { return out_.size() - out_at_; }
   bool full() const;
+  bool is_idle() const { return unsent() == 0 && in_.empty() && !closing_ && session_->idle(); }
   bool wants_input() const;
 
   Server& server_;
@@ -107,8 +110,9 @@ class Connection final : private Watcher, private TimerTarget {
   std::string in_;   // what the session has left; no memory when there is nothing
   std::string out_;  // to send, from out_at_ on; no memory when there is nothing
   std::size_t out_at_ = 0;
-  std::size_t drained_ = 0;  // bytes thrown away since closing_
-  std::size_t index_ = 0;    // place in the server's list
+  std::size_t drained_ = 0;   // bytes thrown away since closing_
+  std::size_t index_ = 0;     // place in the server's list
+  std::size_t buffered_ = 0;  // what of server_.buffered_ is ours
   std::optional<Address> peer_;
   Instant deadline_ = Instant::max();
   Timers::Id timer_;  // armed at or before deadline_: moving a deadline back costs nothing
@@ -135,15 +139,19 @@ class Server final : private Watcher, private TimerTarget {
   Server& operator=(const Server&) = delete;
 
   std::size_t connections() const { return connections_.size(); }
-  // For a drain: no new connections; then close those that are idle. A session that is not idle
-  // ends with its answer (close_after_flush), which is the protocol's to say.
+  // No new connections: the listener is closed.
   void stop_accepting();
+  // For a drain: takes those that wait to be accepted already, then stop_accepting().
+  void finish_accepting();
+  // For a drain: reads once more from connections that are idle and ends those that still are. A
+  // session that is not idle ends with its answer (close_after_flush), which is the protocol's to
+  // say.
   void close_idle();
   // Closes everything, in the middle of whatever it is.
   void close_all();
 
   std::uint64_t accepted() const { return accepted_; }
-  std::uint64_t refused() const { return refused_; }                  // over max_connections
+  std::uint64_t refused() const { return refused_; }                  // no place or buffer left
   std::uint64_t timed_out() const { return timed_out_; }              // closed by a timeout
   std::uint64_t accept_failures() const { return accept_failures_; }  // as with no descriptor left
 
@@ -154,6 +162,7 @@ class Server final : private Watcher, private TimerTarget {
   void on_ready(std::uint32_t events) override;
   void on_timer(Instant now) override;
   void welcome(Fd fd, const std::optional<Address>& peer);
+  bool accept_some();
   void accept_later();
   void go_on_with(Connection& connection);
   void remove(Connection& connection);
@@ -168,6 +177,7 @@ class Server final : private Watcher, private TimerTarget {
   std::string spare_;                  // an empty output buffer with room, lent to who writes next
   Timers::Id resume_timer_;
   Timers::Id accept_timer_;
+  std::size_t buffered_ = 0;  // bytes in the buffers of all connections
   std::uint64_t accepted_ = 0;
   std::uint64_t refused_ = 0;
   std::uint64_t timed_out_ = 0;

@@ -125,7 +125,7 @@ void Metrics::render_durations(std::string& out) const {
 
 void Metrics::render_connections(std::string& out) const {
   describe(out, "suimon_connections_refused_total", "counter",
-           "Connections closed at once because all places of the door were taken.");
+           "Connections closed because all places or buffers of the door were taken.");
   for (std::size_t door = 0; door < doors_.size(); ++door) {
     std::uint64_t sum = 0;
     for (const auto& loop : loops_) sum += loop->refused_connections(static_cast<DoorId>(door));

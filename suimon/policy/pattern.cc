@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "suimon/base/text.h"
+
 namespace suimon {
 namespace {
 
@@ -12,10 +14,22 @@ int hex_digit(char c) {
   return -1;
 }
 
-bool is_unreserved(char c) {  // RFC 3986 section 2.3
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-         c == '.' || c == '_' || c == '~';
+constexpr std::size_t kMostPath = 8192;  // as long as a request target may be
+
+bool is_alphanumeric(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
+
+// What means the same with an escape and without: unreserved characters (RFC 3986 section 2.3),
+// and those of a segment (section 3.3) that servers commonly decode before they route. Not "*",
+// which a pattern needs, nor ";".
+bool is_decoded(char c) {
+  return is_alphanumeric(c) ||
+         std::string_view("-._~:@!$&'()+,=").find(c) != std::string_view::npos;
+}
+
+// What may stand in a path as it is; everything else is written with an escape.
+bool may_stand(char c) { return is_decoded(c) || c == '/' || c == '*' || c == ';'; }
 
 // "http://host/path" -> "/path"; a target that begins with "/" or "*" stays.
 std::string_view path_of(std::string_view target) {
@@ -31,23 +45,24 @@ std::string_view path_of(std::string_view target) {
 bool decode(std::string_view path, std::string& out) {
   constexpr char kDigits[] = "0123456789ABCDEF";
   for (std::size_t i = 0; i < path.size(); ++i) {
-    const char c = path[i];
+    char c = path[i];
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return false;
-    if (c != '%') {
+    bool escaped = false;
+    if (c == '%') {
+      if (i + 2 >= path.size()) return false;
+      const int high = hex_digit(path[i + 1]);
+      const int low = hex_digit(path[i + 2]);
+      if (high < 0 || low < 0) return false;
+      c = static_cast<char>(high * 16 + low);
+      escaped = true;
+      i += 2;
+    }
+    if (escaped ? is_decoded(c) : may_stand(c)) {
       out.push_back(c);
-      continue;
-    }
-    if (i + 2 >= path.size()) return false;
-    const int high = hex_digit(path[i + 1]);
-    const int low = hex_digit(path[i + 2]);
-    if (high < 0 || low < 0) return false;
-    const auto decoded = static_cast<char>(high * 16 + low);
-    if (is_unreserved(decoded)) {
-      out.push_back(decoded);
     } else {
-      out.append({'%', kDigits[high], kDigits[low]});
+      const auto byte = static_cast<unsigned char>(c);
+      out.append({'%', kDigits[byte >> 4], kDigits[byte & 15]});
     }
-    i += 2;
   }
   return true;
 }
@@ -113,9 +128,20 @@ bool normalize_path(std::string_view target, std::string& out) {
     return true;
   }
   const std::string_view path = path_of(target);
-  if (!path.starts_with('/') || !decode(path, out)) return false;
+  if (!path.starts_with('/') || path.size() > kMostPath || !decode(path, out)) return false;
   clean_segments(out);
   return true;
+}
+
+void normalize_host(std::string_view host, std::string& out) {
+  const std::size_t colon = host.rfind(':');
+  const bool port = colon != std::string_view::npos && colon > 0 && colon + 1 < host.size() &&
+                    host.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
+  // An IPv6 address without brackets has several colons and no port.
+  if (port && (host.find(':') == colon || host[colon - 1] == ']')) host = host.substr(0, colon);
+  if (host.size() > 1 && host.ends_with('.')) host.remove_suffix(1);
+  out.assign(host);
+  for (char& c : out) c = ascii_lower(c);
 }
 
 Result<PathPattern> PathPattern::make(std::string_view pattern) {

@@ -16,12 +16,17 @@ namespace suimon {
 // Whether `text` matches `glob`, in which each '*' stands for any characters, also none.
 bool glob_matches(std::string_view glob, std::string_view text);
 
-// A request target as paths are compared: the query and fragment dropped, escapes of unreserved
-// characters decoded (RFC 3986 section 6.2.2), dot segments removed (section 5.2.4), slashes
-// merged; an encoded slash stays encoded, with capital digits. Written into `out` (replaced).
-// False when it cannot be decoded: a broken escape, a control character, or no leading slash.
-// An absolute form ("http://host/path") counts by its path; "*" stands for itself.
+// A request target as paths are compared: the query and fragment dropped, dot segments removed (RFC
+// 3986 section 5.2.4), slashes merged, and one form for each character: unreserved ones and
+// : @ ! $ & ' ( ) + , = stand as they are, everything else but / * ; is an escape with capital
+// digits. So an encoded slash stays encoded. Written into `out` (replaced).
+// False when it cannot be decoded: a broken escape, a control character, no leading slash, or more
+// than 8 KiB. An absolute form ("http://host/path") counts by its path; "*" stands for itself.
 bool normalize_path(std::string_view target, std::string& out);
+
+// A host as hosts are compared: in lower case, without a port and a final dot (RFC 9110 section
+// 4.2.3, RFC 3986 section 3.2.2). Written into `out` (replaced).
+void normalize_host(std::string_view host, std::string& out);
 
 // A path pattern: "*" within a segment, "**" for any number of whole segments.
 class PathPattern {

@@ -27,6 +27,10 @@ void read_value(const Node& node, std::string_view attribute, Matcher& matcher,
     }
     return;
   }
+  if (attribute == "host") {
+    normalize_host(*text, matcher.globs.emplace_back());
+    return;
+  }
   matcher.globs.emplace_back(*text);
   const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
   if (attribute == "method" && std::any_of(text->begin(), text->end(), is_lower)) {

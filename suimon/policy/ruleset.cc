@@ -7,6 +7,7 @@ namespace suimon {
 namespace {
 
 constexpr std::string_view kPath = "path";
+constexpr std::string_view kHost = "host";
 constexpr std::string_view kClientIp = "client_ip";
 
 // The values of a request by attribute id; an empty view is a missing attribute.
@@ -110,6 +111,9 @@ void Ruleset::match(const Request& request, Matched& out, MatchScratch& scratch)
         return;
       }
       values.of[id] = scratch.path;
+    } else if (attributes[id] == kHost) {
+      normalize_host(values.of[id], scratch.host);
+      values.of[id] = scratch.host;
     }
   }
 

@@ -93,6 +93,7 @@ struct Matched {
 struct MatchScratch {
   std::string key;
   std::string path;
+  std::string host;
 };
 
 class Ruleset {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <iterator>
 
@@ -14,6 +15,11 @@ constexpr std::size_t kMostToken = 8192;
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
          c == '_' || c == '-';
+}
+
+// As the policy file allows it.
+bool is_limit_name(std::string_view name) {
+  return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), is_plain);
 }
 
 void append_name(std::string_view name, std::string& out) {
@@ -117,12 +123,14 @@ Result<void> parse_token(std::string_view token, Told& told) {
   Reader reader(token.substr(2));
   told.facts.outcome = reader.outcome(reader.until(' '));
   told.status = reader.number<int>(reader.until(' '));
-  if (told.status < 200 || told.status > 599) return refuse();
+  if (told.status != 403 && told.status != 429 && told.status != 503) return refuse();
   told.names.reserve(token.size());  // views into it must not move
   while (reader.ok() && !reader.done()) {
     if (told.facts.size == kMostCharges) return refuse();
     LimitFacts& limit = told.facts.limits[told.facts.size++];
-    const auto name = reader.name(reader.until(','), told.names);
+    const std::string_view plain = reader.until(',');
+    if (!is_limit_name(plain)) return refuse();  // it is written into header fields as it is
+    const auto name = reader.name(plain, told.names);
     limit.outcome = reader.outcome(reader.until(','));
     limit.advertise = reader.until(',') == "1";
     limit.capacity = reader.number<std::uint64_t>(reader.until(','));

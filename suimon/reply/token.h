@@ -5,8 +5,8 @@
 //   limit  = name "," outcome "," advertise "," capacity "," cost "," remaining "," window ","
 //            reset "," retry "," next "," missing      waits in ns, "-" for none
 //
-// Names are hex-escaped where they are not [A-Za-z0-9._-]. The token names limits and figures,
-// never a client. Thread rule: pure functions.
+// A limit's name is [A-Za-z0-9._-]; a missing attribute's is hex-escaped where it is not. The token
+// names limits and figures, never a client. Thread rule: pure functions.
 #pragma once
 
 #include <string>

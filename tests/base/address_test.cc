@@ -141,5 +141,12 @@ TEST(AddressRangeTest, MistakesSayWhatWasReadAndWhatWouldBeRight) {
   EXPECT_NE(why("2001:db8::1/64").find("beyond its prefix"), std::string::npos);
 }
 
+TEST(AddressRange, WithinNat64IsTheRangeOfTheAddressesInside) {
+  EXPECT_TRUE(parse_range("64:ff9b::10.0.0.0/104")->contains(*parse_address("10.1.2.3")));
+  EXPECT_TRUE(parse_range("64:ff9b::/96")->contains(*parse_address("64:ff9b::192.0.2.1")));
+  EXPECT_FALSE(parse_range("64:ff9b::10.0.0.0/104")->contains(*parse_address("11.1.2.3")));
+  EXPECT_EQ(unwrapped(parse_range("2001:db8::1")->base), parse_range("2001:db8::1")->base);
+}
+
 }  // namespace
 }  // namespace suimon

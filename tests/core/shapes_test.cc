@@ -56,5 +56,19 @@ TEST(ShapesTest, NumbersRunOutWithAnError) {
   EXPECT_TRUE(shapes.assign("l", "", Algorithm::token_bucket, last, at(0s)));
 }
 
+TEST(Shapes, UnchangedAsksWithoutGivingANumber) {
+  Shapes shapes;
+  const Limit limit{10, per_second(1)};
+  EXPECT_EQ(shapes.unchanged("d/a", "", Algorithm::token_bucket, limit), nullptr);
+  const Shape* first = *shapes.assign("d/a", "", Algorithm::token_bucket, limit, Instant{});
+  EXPECT_EQ(shapes.unchanged("d/a", "", Algorithm::token_bucket, limit), first);
+  EXPECT_EQ(shapes.unchanged("d/a", "x", Algorithm::token_bucket, limit), nullptr);
+  const Limit other{11, per_second(1)};
+  const Shape* second = *shapes.assign("d/a", "", Algorithm::token_bucket, other, Instant{});
+  EXPECT_EQ(shapes.unchanged("d/a", "", Algorithm::token_bucket, limit), nullptr);
+  EXPECT_EQ(shapes.unchanged("d/a", "", Algorithm::token_bucket, other), second);
+  EXPECT_EQ(shapes.size(), 2U);
+}
+
 }  // namespace
 }  // namespace suimon

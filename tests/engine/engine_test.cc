@@ -228,6 +228,23 @@ TEST_F(EngineTest, C33b_ReloadingTheSameFileGivesNobodyAFreshBucket) {
   EXPECT_EQ(allowed, 1);
 }
 
+TEST_F(EngineTest, ReloadsOfManyLimitsCostNumbersOnlyForWhatChanged) {
+  std::string text = "tiers:\n";
+  for (int i = 0; i < 60; ++i) {
+    text +=
+        "  t" + std::to_string(i) + ": {capacity: " + std::to_string(10 + i) + ", refill: 1/s}\n";
+  }
+  text += "limits:\n";
+  for (int i = 0; i < 150; ++i) {
+    text += "  - {name: l" + std::to_string(i) + ", key: [user], match: {path: /" +
+            std::to_string(i) + "}, token_bucket: {tier: {from: plan, default: t0}}}\n";
+  }
+  load(text);  // 9,000 of the 16,384 numbers
+  ASSERT_TRUE(live_.install(policy_of(text), clock_.now()));
+  ASSERT_TRUE(live_.install(policy_of(text), clock_.now()));
+  EXPECT_EQ(live_.shapes().size(), 9000U);
+}
+
 TEST_F(EngineTest, AChangedLimitConvertsWhatIsOwed) {
   load("limits:\n  - name: a\n    key: []\n    token_bucket: {capacity: 10, refill: 1/s}\n");
   EXPECT_EQ(ask({}, 10), Outcome::allowed);

@@ -143,6 +143,22 @@ TEST_F(ServerTest, ManyConnectionsAreAcceptedAndServed) {
   EXPECT_EQ(server_->connections(), 100u);
 }
 
+TEST_F(ServerTest, WhoFillsTheLastBuffersIsClosedAndSmallOnesAreServed) {
+  ServerLimits limits;
+  limits.max_buffered_bytes = 3 << 20;
+  start(limits);
+  std::vector<std::unique_ptr<Client>> greedy;
+  for (int i = 0; i < 8; ++i) {
+    greedy.push_back(std::make_unique<Client>(address_, 4096));
+    greedy.back()->send("big\nbig\nbig\nbig\nbig\nbig\nbig\nbig\n");  // and reads nothing
+    work();
+  }
+  EXPECT_GT(server_->refused(), 0u);
+  EXPECT_LT(server_->connections(), 8u);
+  Client small(address_);
+  EXPECT_EQ(ask(small, "still\n"), "<still>\n");
+}
+
 // ----------------------------------------------------------------- drain
 
 TEST_F(ServerTest, DrainClosesTheIdleAndLetsTheOthersFinish) {
@@ -151,12 +167,21 @@ TEST_F(ServerTest, DrainClosesTheIdleAndLetsTheOthersFinish) {
   ask(idle, "one\n");
   ask(half, "ha");
   ask(busy, "later\n");
-  server_->stop_accepting();
+  Client waiting(address_);
+  waiting.send("first\n");
+  Client quick(address_);
+  ask(quick, "one\n");
+  quick.send("two\n");  // arrives before the end is known
+  server_->finish_accepting();
   server_->close_idle();
   work();
   EXPECT_TRUE(idle.closed());
+  EXPECT_EQ(waiting.read(), "<first>\n");
+  EXPECT_EQ(quick.read(), "<two>\n");
   EXPECT_FALSE(half.closed());
   EXPECT_FALSE(busy.closed());
+  for (Client* client : {&idle, &waiting, &quick}) client->shut_down();
+  work();
   EXPECT_EQ(server_->connections(), 2u);
   EXPECT_EQ(ask(half, "lf\n"), "<half>\n");
   log_.paused->out() += "<later>\n";

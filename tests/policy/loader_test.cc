@@ -285,9 +285,10 @@ TEST(Loader, WarningsDoNotStopAPolicy) {
   EXPECT_EQ(warning(with_limit("    key: [clientip]\n    preset: payment-gateway\n")),
             "f:5:11: `clientip` is not under attributes:, so only a caller who names it brings "
             "it; did you mean `client_ip`?\n");
-  EXPECT_EQ(warning("version: 1\ndomain: shop\nattributes: {user: {header: X-User-Id}}\nlimits:\n"
-                    "  - {name: a, key: [account], preset: payment-gateway}\n"),
-            "f:5:21: `account` is not under attributes:, so only a caller who names it brings it\n");
+  EXPECT_EQ(
+      warning("version: 1\ndomain: shop\nattributes: {user: {header: X-User-Id}}\nlimits:\n"
+              "  - {name: a, key: [account], preset: payment-gateway}\n"),
+      "f:5:21: `account` is not under attributes:, so only a caller who names it brings it\n");
   std::string many = "version: 1\ndomain: shop\nlimits:\n";
   for (int i = 0; i < 16; ++i) {
     many += "  - {name: l" + std::to_string(i) + ", key: [], preset: payment-gateway}\n";

@@ -43,6 +43,36 @@ TEST(Path, UnreservedEscapesAreDecodedAndOthersStay) {
   EXPECT_EQ(normal("/caf%c3%a9"), "/caf%C3%A9");
 }
 
+TEST(Path, EachCharacterHasOneForm) {
+  EXPECT_EQ(normal("/注文"), normal("/%E6%B3%A8%E6%96%87"));
+  EXPECT_EQ(normal("/%40me/a%3Ab"), "/@me/a:b");
+  EXPECT_EQ(normal("/a b|c"), "/a%20b%7Cc");
+  EXPECT_EQ(normal("/a%2Ab;c%3Bd"), "/a%2Ab;c%3Bd");  // a pattern's star, a parameter's mark
+}
+
+TEST(Path, IsNoLongerThanATargetMayBe) {
+  std::string out;
+  EXPECT_TRUE(normalize_path("/" + std::string(8191, 'a'), out));
+  EXPECT_FALSE(normalize_path("/" + std::string(8192, 'a'), out));
+}
+
+TEST(Host, IsComparedInLowerCaseWithoutPortAndFinalDot) {
+  std::string out;
+  const auto host = [&](std::string_view text) {
+    normalize_host(text, out);
+    return out;
+  };
+  EXPECT_EQ(host("API.Example.COM"), "api.example.com");
+  EXPECT_EQ(host("api.example.com:443"), "api.example.com");
+  EXPECT_EQ(host("api.example.com."), "api.example.com");
+  EXPECT_EQ(host("api.example.com.:443"), "api.example.com");
+  EXPECT_EQ(host("[2001:DB8::1]:80"), "[2001:db8::1]");
+  EXPECT_EQ(host("2001:db8::1"), "2001:db8::1");
+  EXPECT_EQ(host("*.Example.com"), "*.example.com");
+  EXPECT_EQ(host(":80"), ":80");
+  EXPECT_EQ(host("."), ".");
+}
+
 TEST(Path, WhatCannotBeDecodedIsRefused) {
   for (const char* bad : {"/%", "/%4", "/%zz", "/a\nb", "relative", "", "?x"}) {
     EXPECT_EQ(normal(bad), "undecodable") << bad;
@@ -92,6 +122,8 @@ TEST(PathPattern, TwoStarsAreAnyNumberOfSegments) {
   EXPECT_TRUE(matches("/**/items", "/a/b/items"));
   EXPECT_TRUE(matches("/**/items", "/items"));
   EXPECT_TRUE(matches("/**", "/"));
+  EXPECT_TRUE(matches("/注文/**", "/%e6%b3%a8%E6%96%87/1"));
+  EXPECT_TRUE(matches("/users/@me/**", "/users/%40me/x"));
   EXPECT_TRUE(matches("/a/**/b/**/c", "/a/x/b/y/b/z/c"));
   EXPECT_FALSE(matches("/a/**/b", "/a/b/c"));
 }

@@ -55,6 +55,16 @@ TEST(Match, AllNamedAttributesMustMatchAndAListMeansAny) {
   EXPECT_EQ(rules.charged({{"method", "GET"}}), "");  // a missing attribute does not match
 }
 
+TEST(Match, AHostIsTheSameHoweverItIsWritten) {
+  Rules rules("limits:\n" +
+              limit("name: a\n    key: [host]\n    match: {host: '*.Example.com:80'}"));
+  const auto key = [&](std::string_view host) {
+    return rules.match({{"host", host}}).charges[0].key;
+  };
+  EXPECT_EQ(rules.charged({{"host", "API.EXAMPLE.COM:443"}}), "a:1");
+  EXPECT_EQ(key("api.example.com"), key("API.example.com.:443"));
+}
+
 TEST(Match, C25b_AMissingKeyPartFollowsOnMissing) {
   Rules rules("limits:\n" + limit("name: skips\n    key: [api_key]") +
               limit("name: denies\n    key: [api_key]\n    on_missing: deny") +
