@@ -1,13 +1,16 @@
 // suimon serve: the daemon.
 #include <fmt/core.h>
+#include <spdlog/async.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <future>
 #include <thread>
 
 #include "apps/suimon/commands.h"
@@ -26,10 +29,24 @@ constexpr Duration kDrainGrace = std::chrono::seconds(10);
 // "Connection: close"; after it, idle connections are ended.
 constexpr Duration kIdleGrace = std::chrono::milliseconds(500);
 
+// Lines go out on a thread of their own: a standard error that nobody reads any more must not keep
+// the daemon from its signals. The oldest of kMostLines waiting lines makes room for the newest.
 void set_up_log() {
-  auto log = spdlog::stderr_color_mt("suimon");
+  constexpr std::size_t kMostLines = 1024;
+  spdlog::init_thread_pool(kMostLines, 1);
+  auto log = std::make_shared<spdlog::async_logger>(
+      "suimon", std::make_shared<spdlog::sinks::stderr_color_sink_mt>(), spdlog::thread_pool(),
+      spdlog::async_overflow_policy::overrun_oldest);
   log->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %^%l%$ %v", spdlog::pattern_time_type::utc);
   spdlog::set_default_logger(log);
+}
+
+// Writes the last lines, and ends the process if nobody reads them within a second.
+void close_log(int code) {
+  std::packaged_task<void()> last_lines(spdlog::shutdown);
+  auto written = last_lines.get_future();
+  std::thread(std::move(last_lines)).detach();
+  if (written.wait_for(std::chrono::seconds(1)) != std::future_status::ready) std::_Exit(code);
 }
 
 Result<Secret> secret_for(const ServeOptions& options) {
@@ -87,9 +104,11 @@ sigset_t block_signals() {
 }
 
 int Daemon::run() {
-  const sigset_t signals = block_signals();
   auto policy = load_or_explain(options_.config);
   if (!policy) return kWrongUsage;
+  // Before the first thread, so that all of them leave the signals to this one.
+  const sigset_t signals = block_signals();
+  set_up_log();
   auto store = open_store(options_.store);
   if (!store) {
     spdlog::error("{}", store.error().text);
@@ -236,8 +255,13 @@ void Daemon::drain(const sigset_t& signals) {
 }  // namespace
 
 int serve(const ServeOptions& options) {
-  set_up_log();
-  return Daemon(options).run();
+  int code = kGood;
+  {
+    Daemon daemon(options);
+    code = daemon.run();
+  }
+  close_log(code);
+  return code;
 }
 
 }  // namespace suimon::app

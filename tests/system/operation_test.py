@@ -1,6 +1,9 @@
 """What operators meet in the finished program: metrics, reloads, starting and stopping."""
 
+import fcntl
+import os
 import signal
+import subprocess
 import threading
 import time
 import unittest
@@ -176,6 +179,31 @@ class Stopping(HttpTest):
         except ConnectionError:
             return True
         return False
+
+    def test_a_log_that_nobody_reads_holds_up_nothing(self):
+        read_end, write_end = os.pipe()
+        fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, 4096)
+        policy, socket = self.folder / "unread.yaml", self.folder / "unread.sock"
+        policy.write_text(POLICY)
+        daemon = subprocess.Popen(
+            [program(), "serve", "--config", policy, "--http", f"unix:{socket}", "--admin", "off",
+             "--secret-file", self.folder / "secret"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=write_end)
+        try:
+            os.close(write_end)
+            until(lambda: b"ready" in os.read(read_end, 4096), "the daemon to be ready")
+            # One mistake a line, and more of them than the pipe can hold.
+            policy.write_text("".join(f"unknown-{i}: {'x' * 60}\n" for i in range(100)))
+            for _ in range(3):
+                daemon.send_signal(signal.SIGHUP)
+                with Client(str(socket)) as client:
+                    self.assertEqual(client.ask("GET", "/readyz").status, 200)
+            daemon.send_signal(signal.SIGTERM)
+            self.assertEqual(daemon.wait(10), 0)
+        finally:
+            daemon.kill()
+            daemon.wait()
+            os.close(read_end)
 
     def test_a_second_SIGTERM_does_not_wait(self):
         with Client(self.http) as client:
