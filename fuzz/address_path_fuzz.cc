@@ -9,8 +9,11 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   std::string once;
   if (suimon::normalize_path(text, once)) {
+    // Escapes make a path longer, and a path that is too long is refused.
+    constexpr std::size_t kMostPath = 8192;
     std::string twice;
-    if (!suimon::normalize_path(once, twice) || twice != once) std::abort();
+    if (suimon::normalize_path(once, twice) ? twice != once : once.size() <= kMostPath)
+      std::abort();
     if (once.find("/../") != std::string::npos) std::abort();
     if (const auto pattern = suimon::PathPattern::make(text)) (void)pattern->matches(once);
   }
