@@ -41,6 +41,14 @@ void set_up_log() {
   spdlog::set_default_logger(log);
 }
 
+// How many lines made room for newer ones, as a metric.
+std::string dropped_lines() {
+  return fmt::format(
+      "# HELP suimon_log_lines_dropped_total Lines that nobody read in time.\n"
+      "# TYPE suimon_log_lines_dropped_total counter\nsuimon_log_lines_dropped_total {}\n",
+      spdlog::thread_pool()->overrun_counter());
+}
+
 // Writes the last lines, and ends the process if nobody reads them within a second.
 void close_log(int code) {
   std::packaged_task<void()> last_lines(spdlog::shutdown);
@@ -121,7 +129,7 @@ int Daemon::run() {
   }
   store_ = std::move(*store);
   policy_ = std::make_unique<LivePolicy>(*store_, *secret);
-  metrics_ = std::make_unique<Metrics>(*policy_, *store_, kDoorNames, SUIMON_VERSION);
+  metrics_ = std::make_unique<Metrics>(*policy_, *store_, kListenerNames, kDoors, SUIMON_VERSION);
   const auto installed = policy_->install(std::move(*policy), clock_.now());
   if (!installed) {
     spdlog::error("{}: {}", options_.config, installed.error().text);
@@ -177,7 +185,8 @@ int Daemon::open_listeners() {
     }
     spdlog::info("admin listens on {}", net::bound_address(*listener));
     socket_files_.push_back(std::make_unique<net::SocketFile>(*admin));
-    workers_.front()->open_admin(std::move(*listener), [this] { return metrics_->render(); });
+    workers_.front()->open_admin(std::move(*listener),
+                                 [this] { return metrics_->render() + dropped_lines(); });
   }
   return kGood;
 }

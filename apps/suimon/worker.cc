@@ -61,13 +61,19 @@ void Worker::stop() {
 }
 
 void Worker::count_connections() {
-  if (!http_) return;
-  if (http_->refused() != refused_) {
-    counters_.connections_refused(kHttpDoor, http_->refused() - refused_);
-    refused_ = http_->refused();
-  }
-  connections_.store(http_->connections() + (admin_ ? admin_->connections() : 0),
-                     std::memory_order_relaxed);
+  std::size_t open = 0;
+  const auto count = [&](door::HttpServer* http, std::size_t listener) {
+    if (http == nullptr) return;
+    const net::Server& server = http->server();
+    ConnectionCounters& counters = counters_.connections(listener);
+    counters.refused.set(server.refused());
+    counters.timed_out.set(server.timed_out());
+    counters.accept_failures.set(server.accept_failures());
+    open += server.connections();
+  };
+  count(http_.get(), kHttpDoor);
+  count(admin_.get(), kAdmin);
+  connections_.store(open, std::memory_order_relaxed);
 }
 
 }  // namespace suimon::app

@@ -13,9 +13,11 @@
 
 namespace suimon::app {
 
-// The doors that decide: their places in the list of names that metrics show.
+// The listeners, by the names that metrics show; the first kDoors of them decide.
 inline constexpr DoorId kHttpDoor = 0;
-inline constexpr std::array<std::string_view, 1> kDoorNames = {"http"};
+inline constexpr std::size_t kAdmin = 1;
+inline constexpr std::size_t kDoors = 1;
+inline constexpr std::array<std::string_view, 2> kListenerNames = {"http", "admin"};
 
 class Worker {
  public:
@@ -48,7 +50,6 @@ class Worker {
   std::unique_ptr<door::AdminDoor> admin_door_;
   std::unique_ptr<door::HttpServer> http_;
   std::unique_ptr<door::HttpServer> admin_;
-  std::uint64_t refused_ = 0;
   std::atomic<std::size_t> connections_{0};
   std::thread thread_;
 };

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <utility>
 
 #include "suimon/core/algorithms/token_bucket.h"
@@ -19,10 +18,6 @@ constexpr decltype(auto) with_algorithm(Algorithm algorithm, Use&& use) {
       break;
   }
   return std::forward<Use>(use)(algorithms::TokenBucket{});
-}
-
-constexpr std::string_view name_of(Algorithm algorithm) {
-  return with_algorithm(algorithm, [](auto a) { return a.name; });
 }
 
 }  // namespace suimon

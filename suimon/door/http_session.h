@@ -59,9 +59,7 @@ class HttpServer {
   void drain();
   // Ends the connections on which nothing is under way.
   void close_idle() { server_.close_idle(); }
-  std::size_t connections() const { return server_.connections(); }
-  std::uint64_t refused() const { return server_.refused(); }
-  net::Server& server() { return server_; }
+  const net::Server& server() const { return server_; }
 
  private:
   friend class HttpSession;

@@ -50,8 +50,6 @@ class Loop {
   const Clock& clock() const { return clock_; }
   // The reading of the clock at this wake-up.
   Instant now() const { return now_; }
-  // Reads the clock again, for work that needs a fresher instant.
-  Instant renew_now() { return now_ = clock_.now(); }
 
   // Has `work` run on the loop's thread. False, and nothing happens, when kMaxPosted wait already.
   bool post(std::function<void()> work);

@@ -22,6 +22,8 @@ class Counter {
   void add(std::uint64_t n = 1) {
     value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
+  // Takes over a count that is kept elsewhere.
+  void set(std::uint64_t total) { value_.store(total, std::memory_order_relaxed); }
   std::uint64_t value() const { return value_.load(std::memory_order_relaxed); }
 
  private:
@@ -39,6 +41,13 @@ struct RequestCounters {
   DoorId door = 0;
   std::array<Counter, 3> by_outcome;
   Counter errors;  // no verdict: unknown domain, undecodable path, too many limits, failed store
+};
+
+// What happened to connections of one listener.
+struct ConnectionCounters {
+  Counter refused;          // no place or buffer was left
+  Counter timed_out;        // too slow, or idle for too long
+  Counter accept_failures;  // the system had no descriptor or memory
 };
 
 // How long checks took, in buckets.
@@ -71,12 +80,14 @@ class LoopCounters final : public Observer {
     durations_[door].add(each, count);
   }
 
-  // Connections that a door closed because its places were taken.
-  void connections_refused(DoorId door, std::uint64_t count) { refused_[door].add(count); }
+  // Of a listener: its place in the list of names that Metrics shows. Written by the loop's thread.
+  ConnectionCounters& connections(std::size_t listener) { return connections_[listener]; }
+  const ConnectionCounters& connections(std::size_t listener) const {
+    return connections_[listener];
+  }
 
   const LimitCounters& limit(ShapeNumber number) const { return (*limits_)[number]; }
   const DurationCounters& durations(DoorId door) const { return durations_[door]; }
-  std::uint64_t refused_connections(DoorId door) const { return refused_[door].value(); }
 
   // Calls `use` for every domain and door that has been asked for.
   template <class Use>
@@ -90,7 +101,7 @@ class LoopCounters final : public Observer {
 
   std::unique_ptr<std::array<LimitCounters, Shapes::kMost>> limits_;
   std::array<DurationCounters, kMostDoors> durations_;
-  std::array<Counter, kMostDoors> refused_;
+  std::array<ConnectionCounters, kMostDoors> connections_;
   mutable std::mutex mutex_;  // held to add to requests_ and to read it from elsewhere
   std::vector<std::unique_ptr<RequestCounters>> requests_;  // a handful: one a domain and door
 };

@@ -124,12 +124,31 @@ void Metrics::render_durations(std::string& out) const {
 }
 
 void Metrics::render_connections(std::string& out) const {
-  describe(out, "suimon_connections_refused_total", "counter",
-           "Connections closed because all places or buffers of the door were taken.");
-  for (std::size_t door = 0; door < doors_.size(); ++door) {
-    std::uint64_t sum = 0;
-    for (const auto& loop : loops_) sum += loop->refused_connections(static_cast<DoorId>(door));
-    line(out, "suimon_connections_refused_total{{door=\"{}\"}} {}", doors_[door], sum);
+  struct Family {
+    std::string_view name;
+    std::string_view help;
+    Counter ConnectionCounters::* counter;
+  };
+  constexpr std::array<Family, 3> kFamilies = {{
+      {"suimon_connections_refused_total",
+       "Connections closed because all places or buffers were taken.",
+       &ConnectionCounters::refused},
+      {"suimon_connections_timed_out_total",
+       "Connections closed because their client was too slow or idle for too long.",
+       &ConnectionCounters::timed_out},
+      {"suimon_accept_failures_total",
+       "Connections that could not be accepted for want of a descriptor or memory.",
+       &ConnectionCounters::accept_failures},
+  }};
+  for (const Family& family : kFamilies) {
+    describe(out, family.name, "counter", family.help);
+    for (std::size_t listener = 0; listener < listeners_.size(); ++listener) {
+      std::uint64_t sum = 0;
+      for (const auto& loop : loops_) {
+        sum += (std::as_const(*loop).connections(listener).*family.counter).value();
+      }
+      line(out, "{}{{door=\"{}\"}} {}", family.name, listeners_[listener], sum);
+    }
   }
 }
 

@@ -20,10 +20,15 @@ namespace suimon {
 
 class Metrics {
  public:
-  // `doors`: the name of each DoorId.
-  Metrics(const LivePolicy& policy, const Store& store, std::span<const std::string_view> doors,
-          std::string_view version)
-      : policy_(policy), store_(store), doors_(doors), version_(version) {}
+  // `listeners`: the names of those that have connections; the first `doors` of them decide, and
+  // their places are DoorIds.
+  Metrics(const LivePolicy& policy, const Store& store, std::span<const std::string_view> listeners,
+          std::size_t doors, std::string_view version)
+      : policy_(policy),
+        store_(store),
+        listeners_(listeners),
+        doors_(listeners.first(doors)),
+        version_(version) {}
 
   LoopCounters& add_loop();
 
@@ -42,6 +47,7 @@ class Metrics {
 
   const LivePolicy& policy_;
   const Store& store_;
+  std::span<const std::string_view> listeners_;
   std::span<const std::string_view> doors_;
   std::string_view version_;
   std::vector<std::unique_ptr<LoopCounters>> loops_;

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::array<std::string_view, 1> kDoors = {"http"};
+constexpr std::array<std::string_view, 2> kListeners = {"http", "admin"};
 
 class MetricsTest : public testing::Test {
  protected:
@@ -39,7 +39,7 @@ class MetricsTest : public testing::Test {
 
   ReferenceStore store_{{}};
   LivePolicy live_{store_, Secret{{1, 2}}};
-  Metrics metrics_{live_, store_, kDoors, "1.2.3"};
+  Metrics metrics_{live_, store_, kListeners, /*doors=*/1, "1.2.3"};
 };
 
 TEST_F(MetricsTest, EveryLimitIsAtZeroFromLoad) {
@@ -74,6 +74,19 @@ TEST_F(MetricsTest, DurationsFallIntoTheirBuckets) {
   EXPECT_TRUE(shows(R"(suimon_check_duration_seconds_bucket{door="http",le="1"} 3)"));
   EXPECT_TRUE(shows(R"(suimon_check_duration_seconds_bucket{door="http",le="+Inf"} 4)"));
   EXPECT_TRUE(shows(R"(suimon_check_duration_seconds_count{door="http"} 4)"));
+}
+
+TEST_F(MetricsTest, WhatHappensToConnectionsIsShownForEveryListener) {
+  LoopCounters& one = metrics_.add_loop();
+  LoopCounters& two = metrics_.add_loop();
+  one.connections(0).refused.set(2);
+  two.connections(0).refused.set(3);
+  two.connections(1).timed_out.set(4);
+  two.connections(1).accept_failures.set(1);
+  EXPECT_TRUE(shows(R"(suimon_connections_refused_total{door="http"} 5)"));
+  EXPECT_TRUE(shows(R"(suimon_connections_refused_total{door="admin"} 0)"));
+  EXPECT_TRUE(shows(R"(suimon_connections_timed_out_total{door="admin"} 4)"));
+  EXPECT_TRUE(shows(R"(suimon_accept_failures_total{door="admin"} 1)"));
 }
 
 TEST_F(MetricsTest, C33a_AFailedReloadIsSeen) {

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <vector>
+
 #include "tests/reply/scene.h"
 
 namespace suimon {
@@ -62,6 +66,26 @@ TEST(IetfHeaders, NumbersStayWithinFifteenDigits) {
   Scene scene;
   scene.add("a").capacity = std::uint64_t{1} << 60;
   EXPECT_NE(fields(scene).find("q=999999999999999;"), std::string::npos);
+}
+
+TEST(HeaderDialects, EveryRegisteredOneWritesWholeLinesForEveryKindOfVerdict) {
+  std::vector<Scene> scenes(5);
+  scenes[0].add("a");
+  scenes[1].add("a", Outcome::limited);
+  scenes[2].add("a", Outcome::never);
+  scenes[3].add("a", Outcome::never).missing = "user";
+  std::set<std::string_view> names;
+  for (const HeaderDialect& dialect : header_dialects()) {
+    EXPECT_TRUE(names.insert(dialect.name).second) << dialect.name << " stands twice";
+    for (const Scene& scene : scenes) {
+      std::string head;
+      dialect.append(scene.facts, head);
+      EXPECT_TRUE(head.empty() || head.ends_with("\r\n")) << dialect.name;
+      EXPECT_EQ(std::count(head.begin(), head.end(), '\n'),
+                std::count(head.begin(), head.end(), ':'));
+    }
+  }
+  EXPECT_FALSE(names.empty());
 }
 
 }  // namespace
