@@ -58,7 +58,7 @@ class TokenBucket {
       return answer(Outcome::never, now, cost, 0);
     std::uint64_t word = word_.load(std::memory_order_relaxed);
     for (;;) {
-      const detail::Step step = detail::take(scale_, word, now, cost);
+      const detail::Taken step = detail::take(scale_, word, now, cost);
       if (!step.fits) return {Outcome::limited, scale_, now, step.debt, cost, 0};
       // Relaxed order suffices: the word carries the whole state.
       if (cost == 0 || word_.compare_exchange_weak(word, step.word, std::memory_order_relaxed)) {

@@ -39,6 +39,7 @@ struct Charge {
   Duration max_wait{0};      // reserve only
   ShapeNumber shape = 0;
   Op op = Op::take;
+  bool keyless = false;  // the limit has one state for everybody; the key is that state's identity
 };
 
 }  // namespace suimon

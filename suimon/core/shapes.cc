@@ -16,8 +16,12 @@ const Shape* Shapes::unchanged(std::string_view limit, std::string_view tier, Al
 }
 
 Result<const Shape*> Shapes::assign(std::string_view limit, std::string_view tier,
-                                    Algorithm algorithm, const Limit& parameters, Instant now) {
-  if (const Shape* shape = unchanged(limit, tier, algorithm, parameters)) return shape;
+                                    Algorithm algorithm, const Limit& parameters, Instant now,
+                                    std::uint64_t largest_cost) {
+  if (const Shape* shape = unchanged(limit, tier, algorithm, parameters)) {
+    shape->largest_cost.store(largest_cost, std::memory_order_relaxed);
+    return shape;
+  }
   Shape* current = in_force(limit, tier);
   if (auto valid = validate(parameters); !valid) return tl::unexpected(valid.error());
   if (owned_.size() == kMost) {
@@ -34,6 +38,8 @@ Result<const Shape*> Shapes::assign(std::string_view limit, std::string_view tie
   shape->word = detail::word_scale(parameters);
   shape->number = static_cast<ShapeNumber>(owned_.size());
   shape->since = now;
+  shape->predecessor = current;
+  shape->largest_cost.store(largest_cost, std::memory_order_relaxed);
   Shape* added = shape.get();
   names_[{shape->limit, shape->tier}] = added;
   shapes_[shape->number].store(added, std::memory_order_release);

@@ -34,7 +34,10 @@ struct Shape {
   detail::Scale exact;  // for stores with wide state
   detail::Scale word;   // for stores that keep one 64-bit word
   ShapeNumber number = 0;
-  Instant since;                                 // when these parameters came into force
+  Instant since;                       // when these parameters came into force
+  const Shape* predecessor = nullptr;  // what they replaced
+  // The most tokens that one request of the limit may cost: who could not pay that is limited.
+  mutable std::atomic<std::uint64_t> largest_cost{1};
   std::atomic<const Shape*> successor{nullptr};  // what replaced them, once something has
 
   // The shape in force: this one, or the end of the chain of its successors.
@@ -45,15 +48,27 @@ struct Shape {
   }
 };
 
+// A shape as the holder of ledgers sees it (core/joint.h).
+struct LedgerView {
+  const Shape* shape = nullptr;
+
+  Algorithm algorithm() const { return shape->algorithm; }
+  const detail::Scale& scale() const { return shape->exact; }
+  Instant since() const { return shape->since; }
+  LedgerView next() const { return {shape->successor.load(std::memory_order_acquire)}; }
+  explicit operator bool() const { return shape != nullptr; }
+  friend bool operator==(LedgerView, LedgerView) = default;
+};
+
 class Shapes {
  public:
   static constexpr std::size_t kMost = std::size_t{1} << 14;
 
   // The shape of these parameters: the one in force for (limit, tier) if they are the same, else
   // a new one that succeeds it. Fails for parameters that validate() refuses, and when all 16,384
-  // numbers have been given.
+  // numbers have been given. `largest_cost` is no parameter: it may change and the shape stays.
   Result<const Shape*> assign(std::string_view limit, std::string_view tier, Algorithm algorithm,
-                              const Limit& parameters, Instant now);
+                              const Limit& parameters, Instant now, std::uint64_t largest_cost = 1);
 
   // The shape in force for (limit, tier), if its parameters are these: what assign() would return
   // without giving a number. Null when there is none. For the thread that assigns.

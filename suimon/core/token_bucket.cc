@@ -4,11 +4,6 @@
 #include <stdexcept>
 
 namespace suimon {
-namespace {
-
-constexpr Duration kLongestReservation = std::chrono::hours(24 * 3650);
-
-}  // namespace
 
 TokenBucket::TokenBucket(const Limit& limit) {
   if (auto valid = validate(limit); !valid) throw std::invalid_argument(valid.error().text);
@@ -42,7 +37,7 @@ Decision TokenBucket::take_up_to(std::uint64_t cost, Instant now) noexcept {
     const std::uint64_t debt = detail::debt_at(word, detail::position(scale_, now).floor);
     const std::uint64_t there = debt >= burst ? 0 : std::min(cost, (burst - debt) / scale_.token);
     if (there == 0) return {Outcome::allowed, scale_, now, debt, cost, 0};
-    const detail::Step step = detail::take(scale_, word, now, there);
+    const detail::Taken step = detail::take(scale_, word, now, there);
     if (word_.compare_exchange_weak(word, step.word, std::memory_order_relaxed)) {
       return {Outcome::allowed, scale_, now, step.debt, cost, there};
     }
@@ -51,15 +46,10 @@ Decision TokenBucket::take_up_to(std::uint64_t cost, Instant now) noexcept {
 
 Decision TokenBucket::reserve(std::uint64_t cost, Duration max_wait, Instant now) noexcept {
   if (cost > scale_.capacity) return answer(Outcome::never, now, cost, 0);
-  const Duration wait = std::clamp(max_wait, Duration(0), kLongestReservation);
-  // What flows in during the wait, rounded down: a longer wait than asked for is never given.
-  const detail::uint128 inflow =
-      (static_cast<detail::uint128>(wait.count()) * scale_.scale) >> scale_.shift;
-  const auto slack =
-      static_cast<std::uint64_t>(std::min<detail::uint128>(inflow, (std::uint64_t{1} << 62) - 1));
+  const std::uint64_t slack = detail::slack_of(scale_, max_wait);
   std::uint64_t word = word_.load(std::memory_order_relaxed);
   for (;;) {
-    const detail::Step step = detail::take(scale_, word, now, cost, slack);
+    const detail::Taken step = detail::take(scale_, word, now, cost, slack);
     if (!step.fits) return {Outcome::limited, scale_, now, step.debt, cost, 0};
     if (word_.compare_exchange_weak(word, step.word, std::memory_order_relaxed)) {
       return {Outcome::allowed, scale_, now, step.debt, cost, cost};

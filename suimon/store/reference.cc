@@ -8,17 +8,15 @@
 
 namespace suimon {
 
-// One charge on its way through a group.
-struct ReferenceStore::Work {
+// Where the state of one charge is or would be.
+struct ReferenceStore::Place {
   const Charge* charge = nullptr;
-  const Shape* shape = nullptr;  // the newest of the charge's shape
   Shard* shard = nullptr;
   Key key;
-  std::uint32_t entry = kAbsent;  // its place in shard->entries
-  Step step{};
+  std::uint32_t entry = kAbsent;  // in shard->entries
 
   static constexpr std::uint32_t kAbsent = ~std::uint32_t{0};
-  bool same_state(const Work& other) const { return shard == other.shard && key == other.key; }
+  bool operator==(const Place& other) const { return shard == other.shard && key == other.key; }
 };
 
 namespace {
@@ -27,31 +25,6 @@ namespace {
 Key overflow_key(const Shape& shape) {
   const Hash128 hash = siphash128<1, 3>(SipKey{}, shape.limit);
   return {hash.high, hash.low};
-}
-
-Ledger convert(const Ledger& ledger, const Shape& from, const Shape& to, Instant when) {
-  return with_algorithm(to.algorithm, [&](auto algorithm) {
-    return algorithm.convert(ledger, from.exact, to.exact, when);
-  });
-}
-
-// `ledger`, written in `from`, as `to` reads it: a change of parameters takes effect at the
-// instant at which it came into force, a change of tier at the request that shows it.
-Ledger read_as(Ledger ledger, const Shape& from, const Shape& to, Instant now) {
-  const Shape* shape = &from;
-  while (shape != &to) {
-    const Shape* next = shape->successor.load(std::memory_order_acquire);
-    if (next == nullptr) return convert(ledger, *shape, to, now);
-    ledger = convert(ledger, *shape, *next, next->since);
-    shape = next;
-  }
-  return ledger;
-}
-
-Step decide(const Ledger& ledger, const Shape& shape, Instant now, const Charge& charge, Op op) {
-  return with_algorithm(shape.algorithm, [&](auto algorithm) {
-    return algorithm.decide(ledger, shape.exact, now, charge.amount, op, charge.max_wait);
-  });
 }
 
 // A small store has few shards, so that its keys can spread unevenly without meeting the bound.
@@ -83,15 +56,13 @@ void ReferenceStore::take(std::span<Group> groups, Instant now, Done done) {
 void ReferenceStore::take_group(Group& group, Instant now) {
   assert(group.charges.size() <= kMostCharges && group.decisions.size() == group.charges.size());
   const std::size_t count = group.charges.size();
-  std::array<Work, kMostCharges> all;
-  const std::span<Work> works(all.data(), count);
+  std::array<Place, kMostCharges> all;
+  const std::span<Place> places(all.data(), count);
   std::array<Shard*, kMostCharges> order{};
   for (std::size_t i = 0; i < count; ++i) {
-    Work& work = works[i];
-    work.charge = &group.charges[i];
-    work.shape = (*shapes_)[work.charge->shape].load(std::memory_order_acquire);
-    work.key = work.charge->key;
-    work.shard = order[i] = &shard_of(work.key);
+    const Charge& charge = group.charges[i];
+    order[i] = &shard_of(charge.key);
+    places[i] = {.charge = &charge, .shard = order[i], .key = charge.key};
   }
   // All groups lock in the order of addresses, so no two can wait for each other.
   std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count));
@@ -100,48 +71,38 @@ void ReferenceStore::take_group(Group& group, Instant now) {
 
   std::unique_lock<std::mutex> overflow_lock(overflow_.mutex, std::defer_lock);
   for (std::size_t i = 0; i < count; ++i) {
-    Work& work = works[i];
-    if (has_place(work, works.first(i), now)) continue;
+    Place& place = places[i];
+    if (has_place(place, places.first(i), now)) continue;
     if (!overflow_lock) overflow_lock.lock();
-    work.shard = &overflow_;
-    work.key = overflow_key(*work.shape);
+    place.shard = &overflow_;
+    place.key = overflow_key(*shape_of(*place.charge));
     overflows_.fetch_add(1, std::memory_order_relaxed);
   }
-  // Making room moves entries, so places are looked up when it is over. The newest parameters are
-  // read under the locks: an entry is then never in a newer shape than its reader.
-  for (Work& work : works) {
-    work.shape = &work.shape->newest();
-    const auto found = work.shard->index.find(work.key);
-    work.entry = found == work.shard->index.end() ? Work::kAbsent : found->second;
-  }
-
-  group.taken = true;
+  std::array<Account, kMostCharges> accounts;
   for (std::size_t i = 0; i < count; ++i) {
-    step(works[i], works.first(i), now, works[i].charge->op);
-    group.taken = group.taken && works[i].step.decision.allowed();
+    accounts[i] = open(places[i], now);
+    while (!(places[accounts[i].place] == places[i])) ++accounts[i].place;
   }
-  for (Work& work : works) {
-    if (group.taken) {
-      if (work.step.writes) keep(work);
-    } else if (work.step.decision.allowed()) {
-      // Nothing is spent: what is said about this limit is what a look would say.
-      step(work, {}, now, Op::peek);
-      if (!work.step.decision.allowed()) look(work, now);
-    }
+  group.taken = decide_jointly<Ledger, LedgerView>({accounts.data(), count});
+  for (std::size_t i = 0; i < count; ++i) {
+    if (accounts[i].step.writes) keep(places[i], accounts[i]);
+    group.decisions[i] = accounts[i].step.decision;
   }
-  for (std::size_t i = 0; i < count; ++i) group.decisions[i] = works[i].step.decision;
-
   for (auto shard = order.begin(); shard != end; ++shard) (*shard)->mutex.unlock();
 }
 
-// Whether the state of `work` has a place or there is room for it. `earlier` charges of the same
+const Shape* ReferenceStore::shape_of(const Charge& charge) const {
+  return (*shapes_)[charge.shape].load(std::memory_order_acquire);
+}
+
+// Whether the state of a charge has a place or there is room for it. `earlier` charges of the same
 // group may each need a place too; those on the same state share one.
-bool ReferenceStore::has_place(const Work& work, std::span<const Work> earlier, Instant now) {
-  Shard& shard = *work.shard;
-  if (shard.index.contains(work.key)) return true;
+bool ReferenceStore::has_place(const Place& place, std::span<const Place> earlier, Instant now) {
+  Shard& shard = *place.shard;
+  if (shard.index.contains(place.key)) return true;
   std::size_t others = 0;
-  for (const Work& other : earlier) {
-    if (other.charge->key == work.key) return other.shard == &shard;
+  for (const Place& other : earlier) {
+    if (other.charge->key == place.key) return other.shard == &shard;
     others += other.shard == &shard ? 1 : 0;
   }
   while (shard.entries.size() + others >= keys_per_shard_) {
@@ -175,56 +136,36 @@ void ReferenceStore::drop(Shard& shard, std::uint32_t at) {
   entries_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-// Decides one charge. A second charge on one state within a group starts where the one before it
-// ended.
-void ReferenceStore::step(Work& work, std::span<const Work> earlier, Instant now, Op op) {
-  const Before stored = before(work, now);
-  Ledger ledger = stored.ledger;
-  std::uint64_t joint = work.charge->amount;
-  for (const Work& other : earlier) {
-    if (!other.same_state(work) || !other.step.writes) continue;
-    ledger = read_as(other.step.after, *other.shape, *work.shape, now);
-    if (__builtin_add_overflow(joint, other.step.decision.granted(), &joint)) joint = ~0ULL;
-  }
-  work.step = decide(ledger, *work.shape, stored.now, *work.charge, op);
-  if (work.step.decision.limited() && joint > work.shape->parameters.capacity) {
-    // Together they never fit, so there is no instant to wait for.
-    Charge together = *work.charge;
-    together.amount = joint;
-    work.step = decide(stored.ledger, *work.shape, stored.now, together, op);
-  }
-}
-
-// A charge that is not spent only because another one of its group was refused: allowed, with the
-// state as it stands.
-void ReferenceStore::look(Work& work, Instant now) {
-  const Before stored = before(work, now);
-  Charge nothing = *work.charge;
-  nothing.amount = 0;
-  work.step = decide(stored.ledger, *work.shape, stored.now, nothing, Op::take_up_to);
-}
-
-ReferenceStore::Before ReferenceStore::before(const Work& work, Instant now) {
-  if (work.entry == Work::kAbsent) {
+// What is kept for a charge, as the newest parameters read it. Making room moves entries, so this
+// is looked up when it is over; and under the locks no entry is in a newer shape than its reader.
+ReferenceStore::Account ReferenceStore::open(Place& place, Instant now) {
+  const LedgerView shape{&shape_of(*place.charge)->newest()};
+  const Shard& shard = *place.shard;
+  const auto found = shard.index.find(place.key);
+  if (found == shard.index.end()) {
     // A state that was dropped was full no later than the horizon; an older reading of the clock
     // must not find it full before that.
-    return {Ledger{}, std::max(now, work.shard->horizon)};
+    return {.charge = place.charge, .shape = shape, .now = std::max(now, shard.horizon)};
   }
-  const Entry& entry = work.shard->entries[work.entry];
-  return {read_as(entry.ledger, *entry.shape, *work.shape, now), now};
+  place.entry = found->second;
+  const Entry& entry = shard.entries[place.entry];
+  return {.charge = place.charge,
+          .shape = shape,
+          .stored = read_as(entry.ledger, LedgerView{entry.shape}, shape, now),
+          .now = now};
 }
 
-void ReferenceStore::keep(const Work& work) {
-  Shard& shard = *work.shard;
-  const Ledger& ledger = work.step.after;
-  const Duration to_full = with_algorithm(work.shape->algorithm, [&](auto algorithm) {
-    return algorithm.time_to_full(ledger, work.shape->exact);
+void ReferenceStore::keep(const Place& place, const Account& account) {
+  Shard& shard = *place.shard;
+  const Ledger& ledger = account.step.after;
+  const Duration to_full = with_algorithm(account.shape.algorithm(), [&](auto algorithm) {
+    return algorithm.time_to_full(ledger, account.shape.scale());
   });
-  const Entry entry{work.key, ledger, ledger.at + to_full, work.shape};
-  const auto [place, added] =
-      shard.index.try_emplace(work.key, static_cast<std::uint32_t>(shard.entries.size()));
+  const Entry entry{place.key, ledger, ledger.at + to_full, account.shape.shape};
+  const auto [at, added] =
+      shard.index.try_emplace(place.key, static_cast<std::uint32_t>(shard.entries.size()));
   if (!added) {
-    shard.entries[place->second] = entry;
+    shard.entries[at->second] = entry;
     return;
   }
   shard.entries.push_back(entry);

@@ -17,6 +17,7 @@
 #include <mutex>
 #include <vector>
 
+#include "suimon/core/joint.h"
 #include "suimon/store/store.h"
 
 namespace suimon {
@@ -30,7 +31,7 @@ class ReferenceStore final : public Store {
 
   explicit ReferenceStore(const Options& options);
 
-  std::string_view name() const override { return "memory"; }
+  std::string_view name() const override { return "reference"; }
   Result<void> adopt(std::span<const Shape* const> shapes) override;
   void take(std::span<Group> groups, Instant now, Done done) override;
   StoreFigures figures() const override;
@@ -53,23 +54,19 @@ class ReferenceStore final : public Store {
     std::uint32_t hand = 0;            // where the next look for dead entries begins
     Instant horizon = Instant::min();  // no entry that was dropped was full later than this
   };
-  struct Work;
-  struct Before {
-    Ledger ledger;  // the stored state, in the newest shape
-    Instant now;    // the instant at which to decide
-  };
+  struct Place;
+  using Account = suimon::Account<Ledger, LedgerView>;
 
   static constexpr std::uint32_t kLook = 64;
 
   Shard& shard_of(const Key& key) { return shards_[key.high & shard_mask_]; }
   void take_group(Group& group, Instant now);
-  bool has_place(const Work& work, std::span<const Work> earlier, Instant now);
+  const Shape* shape_of(const Charge& charge) const;
+  bool has_place(const Place& place, std::span<const Place> earlier, Instant now);
   bool make_room(Shard& shard, Instant now);
-  static Before before(const Work& work, Instant now);
-  static void step(Work& work, std::span<const Work> earlier, Instant now, Op op);
-  static void look(Work& work, Instant now);
   void drop(Shard& shard, std::uint32_t at);
-  void keep(const Work& work);
+  Account open(Place& place, Instant now);
+  void keep(const Place& place, const Account& account);
 
   std::uint64_t shard_mask_;
   std::uint64_t keys_per_shard_;

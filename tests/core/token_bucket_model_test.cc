@@ -16,8 +16,8 @@ namespace {
 using namespace test;
 
 // TokenBucket: the public object.
-struct Word {
-  explicit Word(const Limit& limit) : scale(detail::word_scale(limit)), bucket(limit) {}
+struct Object {
+  explicit Object(const Limit& limit) : scale(detail::word_scale(limit)), bucket(limit) {}
 
   Decision apply(Op op, std::uint64_t n, Instant now, Duration max_wait) {
     switch (op) {
@@ -40,7 +40,7 @@ struct Word {
     std::memcpy(&value, reinterpret_cast<const char*>(&bucket) + sizeof bucket - 8, 8);
     return value;
   }
-  bool same(const Word& other) const { return word() == other.word(); }
+  bool same(const Object& other) const { return word() == other.word(); }
   bool meets_reserved() const { return word() == 1; }
 
   detail::Scale scale;
@@ -52,7 +52,7 @@ struct Wide {
   explicit Wide(const Limit& limit) : scale(detail::exact_scale(limit)) {}
 
   Decision apply(Op op, std::uint64_t n, Instant now, Duration max_wait) {
-    const Step step = algorithms::TokenBucket::decide(ledger, scale, now, n, op, max_wait);
+    const Step<Ledger> step = algorithms::TokenBucket::decide(ledger, scale, now, n, op, max_wait);
     if (step.writes) ledger = step.after;
     return step.decision;
   }
@@ -63,6 +63,22 @@ struct Wide {
 
   detail::Scale scale;
   Ledger ledger;
+};
+
+// The word of tables.
+struct Narrow {
+  explicit Narrow(const Limit& limit) : scale(detail::word_scale(limit)) {}
+
+  Decision apply(Op op, std::uint64_t n, Instant now, Duration max_wait) {
+    const Step<Word> step = algorithms::TokenBucket::decide(word, scale, now, n, op, max_wait);
+    if (step.writes) word = step.after;
+    return step.decision;
+  }
+  bool same(const Narrow& other) const { return word == other.word; }
+  bool meets_reserved() const { return word.bits == 1; }
+
+  detail::Scale scale;
+  Word word;
 };
 
 // Lives buckets of the limits that `wanted` picks until `decisions` have been judged.
@@ -96,18 +112,22 @@ bool counts_rounded(const Limit& limit) { return !counts_exactly(limit); }
 bool at_any_rate(const Limit&) { return true; }
 
 TEST(TokenBucketModel, ExactWordsAgreeWithTheModelInEverything) {
-  judge<Word>(1, 1'000'000, false, counts_exactly);
+  judge<Object>(1, 1'000'000, false, counts_exactly);
+  judge<Narrow>(8, 500'000, false, counts_exactly);
 }
 TEST(TokenBucketModel, RoundedWordsAreNeverGenerousAndAtMostTwoUnitsLate) {
-  judge<Word>(2, 1'000'000, false, counts_rounded);
+  judge<Object>(2, 1'000'000, false, counts_rounded);
+  judge<Narrow>(9, 500'000, false, counts_rounded);
 }
 TEST(TokenBucketModel, LedgersAgreeWithTheModelInEverythingAtEveryRate) {
   judge<Wide>(3, 1'000'000, false, at_any_rate);
 }
 TEST(TokenBucketModel, WhatIsGivenBackMayBeTakenAgainAndNoMore) {
-  judge<Word>(4, 150'000, true, counts_exactly);
-  judge<Word>(5, 150'000, true, counts_rounded);
+  judge<Object>(4, 150'000, true, counts_exactly);
+  judge<Object>(5, 150'000, true, counts_rounded);
   judge<Wide>(6, 150'000, true, at_any_rate);
+  judge<Narrow>(10, 150'000, true, counts_exactly);
+  judge<Narrow>(11, 150'000, true, counts_rounded);
 }
 
 // The model keeps fractions as integers over a common denominator; this is the same in rational
@@ -192,6 +212,27 @@ TEST(TokenBucketModel, AChangeOfParametersKeepsTheDebt) {
     const Big d = scale.token;
     ASSERT_GE(c * b, a * d) << "generous, SUIMON_SEED=" << seed();
     ASSERT_LE(c * b, a * d + b - 1) << "a unit late, SUIMON_SEED=" << seed();
+  }
+}
+
+TEST(TokenBucketModel, AChangeOfParametersKeepsTheDebtOfAWord) {
+  Dice dice(12);
+  for (std::uint64_t i = 0; i < 50'000 * stretch(); ++i) {
+    const Limit from = any_limit(dice);
+    const Limit to = any_limit(dice);
+    Narrow word(from);
+    Timeline time(dice, from);
+    word.apply(Op::take, dice.uniform(1, from.capacity), test::at(Duration(time.now())), {});
+    const Instant when = test::at(Duration(std::max(time.now(), time.next(time.now()))));
+    const detail::Scale scale = detail::word_scale(to);
+    const Word changed = algorithms::TokenBucket::convert(word.word, word.scale, scale, when);
+    // The debts in tokens: before = a/b, after = c/d. A debt stops at 2^62 units.
+    const Big a = detail::debt_at(word.word.bits, detail::position(word.scale, when).floor);
+    const Big b = word.scale.token;
+    const Big c = detail::debt_at(changed.bits, detail::position(scale, when).floor);
+    const Big d = scale.token;
+    ASSERT_TRUE(c * b >= a * d || c >= Big(1ULL << 62)) << "generous, SUIMON_SEED=" << seed();
+    ASSERT_LE(c * b, a * d + 3 * b) << "more than three units late, SUIMON_SEED=" << seed();
   }
 }
 

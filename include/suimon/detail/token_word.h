@@ -28,7 +28,25 @@ constexpr std::uint64_t advance(std::uint64_t base, std::uint64_t units) {
   return word == 0 ? 1 : word;
 }
 
-struct Step {
+// `word`, which owes `debt` at `at`, with `units` more of debt.
+constexpr std::uint64_t owe(std::uint64_t word, const Position& at, std::uint64_t debt,
+                            std::uint64_t units) {
+  // A bucket that is full starts from the position rounded up: rounding down would be a gift.
+  return advance(debt > at.ceil - at.floor ? word : at.ceil, units);
+}
+
+// What a reservation may owe beyond the burst: what flows in while it waits, rounded down, so that
+// nobody waits longer than asked for. A wait counts as 0 to 10 years; the result is below 2^62.
+constexpr std::uint64_t slack_of(const Scale& scale, Duration max_wait) {
+  constexpr Duration kLongest = std::chrono::hours(24 * 3650);
+  constexpr uint128 kMost = (std::uint64_t{1} << 62) - 1;
+  const Duration wait = max_wait < Duration(0) ? Duration(0) : max_wait;
+  const auto ns = static_cast<std::uint64_t>((wait < kLongest ? wait : kLongest).count());
+  const uint128 inflow = (static_cast<uint128>(ns) * scale.scale) >> scale.shift;
+  return static_cast<std::uint64_t>(inflow < kMost ? inflow : kMost);
+}
+
+struct Taken {
   bool fits;           // the tokens are there
   std::uint64_t word;  // the word after taking them (the old one when they are not)
   std::uint64_t debt;  // the debt after the step, before the word was rounded up
@@ -36,16 +54,14 @@ struct Step {
 
 // Takes `cost` tokens from `word` if they are there, or if they will be within `slack` units
 // (0 except for reservations). Requires cost <= capacity and slack < 2^62.
-constexpr Step take(const Scale& scale, std::uint64_t word, Instant now, std::uint64_t cost,
-                    std::uint64_t slack = 0) {
+constexpr Taken take(const Scale& scale, std::uint64_t word, Instant now, std::uint64_t cost,
+                     std::uint64_t slack = 0) {
   const Position at = position(scale, now);
   const std::uint64_t debt = debt_at(word, at.floor);
   const std::uint64_t need = cost * scale.token;
   if (debt + need > scale.capacity * scale.token + slack) return {false, word, debt};
   if (need == 0) return {true, word, debt};
-  // A bucket that is full starts from the position rounded up: rounding down would be a gift.
-  const std::uint64_t base = debt > at.ceil - at.floor ? word : at.ceil;
-  return {true, advance(base, need), debt + need};
+  return {true, owe(word, at, debt, need), debt + need};
 }
 
 // Gives `tokens` back: the debt shrinks, and a bucket never holds more than its capacity. The
