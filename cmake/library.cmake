@@ -4,7 +4,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 add_library(suimon_library STATIC)
-foreach(room base core store)
+foreach(room base core table store)
   get_target_property(kind suimon_${room} TYPE)
   if(kind STREQUAL "STATIC_LIBRARY")
     target_sources(suimon_library PRIVATE $<TARGET_OBJECTS:suimon_${room}>)

@@ -36,4 +36,12 @@ inline Key key_of(const SipKey& limit_key, std::string_view encoded) {
   return {hash.high, hash.low};
 }
 
+// The same with 64 bits, in less time, for keys that meet only each other, in one table: of ten
+// million of them two are taken for one with a probability of 3 in a million. Every bit is used
+// once: the table finds a key by the lower half and tells it by the 48 highest bits of the other.
+[[gnu::always_inline]] inline Key short_key_of(const SipKey& limit_key, std::string_view encoded) {
+  const std::uint64_t hash = siphash64<1, 3>(limit_key, encoded);
+  return {hash << 16, hash};
+}
+
 }  // namespace suimon

@@ -80,8 +80,11 @@ Result<std::vector<const Shape*>> Ruleset::number_shapes(Shapes& shapes, const S
     const std::string name = domain + "/" + rule.name;
     rule.index = index++;
     rule.hash_key = derive(secret, "table", name);
+    std::uint64_t largest_cost = 1;
+    for (const CostRule& cost : rule.cost) largest_cost = std::max(largest_cost, cost.value);
     for (Bucket& bucket : rule.buckets) {
-      auto shape = shapes.assign(name, bucket.tier, rule.algorithm, bucket.parameters, now);
+      auto shape =
+          shapes.assign(name, bucket.tier, rule.algorithm, bucket.parameters, now, largest_cost);
       if (!shape) return failure("limit " + rule.name + ": " + shape.error().text);
       bucket.shape = (*shape)->number;
       used.push_back(*shape);
@@ -138,7 +141,8 @@ void Ruleset::match(const Request& request, Matched& out, MatchScratch& scratch)
     out.charges[out.charged] = {.key = key_of(rule.hash_key, scratch.key),
                                 .amount = saturating_product(request.cost, cost),
                                 .shape = bucket.shape,
-                                .op = request.cost == 0 ? Op::peek : Op::take};
+                                .op = request.cost == 0 ? Op::peek : Op::take,
+                                .keyless = rule.key.empty()};
     ++out.charged;
   }
   std::copy_n(missing.begin(), missing_count, out.applied.data() + out.charged);

@@ -3,30 +3,45 @@
 #include <charconv>
 #include <string>
 
+#include "suimon/store/memory.h"
 #include "suimon/store/reference.h"
 
 namespace suimon {
 namespace {
 
-Result<std::unique_ptr<Store>> open_memory(std::string_view parameters) {
+// The one parameter of the stores in this process: how many keys have state at once.
+Result<std::uint64_t> max_keys_of(std::string_view scheme, std::string_view parameters) {
   constexpr std::string_view kMaxKeys = "max_keys=";
-  ReferenceStore::Options options;
-  if (!parameters.empty()) {
-    const std::string_view number =
-        parameters.starts_with(kMaxKeys) ? parameters.substr(kMaxKeys.size()) : std::string_view{};
-    const char* const end = number.data() + number.size();
-    const auto [stop, error] = std::from_chars(number.data(), end, options.max_keys);
-    if (number.empty() || error != std::errc{} || stop != end || options.max_keys == 0 ||
-        options.max_keys > std::uint64_t{1} << 32) {
-      return failure("store memory://?" + std::string(parameters) +
-                     ": write memory://?max_keys=N with N from 1 to 4294967296");
-    }
+  std::uint64_t keys = 1'000'000;
+  if (parameters.empty()) return keys;
+  const std::string_view number =
+      parameters.starts_with(kMaxKeys) ? parameters.substr(kMaxKeys.size()) : std::string_view{};
+  const char* const end = number.data() + number.size();
+  const auto [stop, error] = std::from_chars(number.data(), end, keys);
+  if (number.empty() || error != std::errc{} || stop != end || keys == 0 ||
+      keys > std::uint64_t{1} << 32) {
+    const std::string url = std::string(scheme) + "://?";
+    return failure("store " + url + std::string(parameters) + ": write " + url +
+                   "max_keys=N with N from 1 to 4294967296");
   }
-  return std::make_unique<ReferenceStore>(options);
+  return keys;
+}
+
+Result<std::unique_ptr<Store>> open_memory(std::string_view parameters) {
+  const auto keys = max_keys_of("memory", parameters);
+  if (!keys) return tl::unexpected(keys.error());
+  return MemoryStore::open({.max_keys = *keys});
+}
+
+Result<std::unique_ptr<Store>> open_reference(std::string_view parameters) {
+  const auto keys = max_keys_of("reference", parameters);
+  if (!keys) return tl::unexpected(keys.error());
+  return std::make_unique<ReferenceStore>(ReferenceStore::Options{.max_keys = *keys});
 }
 
 constexpr StoreKind kStores[] = {
     {"memory", open_memory},
+    {"reference", open_reference},
 };
 
 }  // namespace

@@ -265,8 +265,8 @@ TEST_P(StoreCases, C13_TheBroadLimitIsNotConsumedByWhatTheNarrowOneRefused) {
   const Shape* route =
       *shapes.assign("route", "", Algorithm::token_bucket, {3, per_minute(3)}, at(0s));
   ASSERT_TRUE(store->adopt(std::array{group, route}));
-  const std::array both{Charge{.key = {1, 1}, .shape = group->number},
-                        Charge{.key = {2, 2}, .shape = route->number}};
+  const std::array both{Charge{.key = kA, .shape = group->number},
+                        Charge{.key = kB, .shape = route->number}};
   int allowed = 0;
   for (int i = 0; i < 5; ++i) {
     std::array<Decision, 2> decisions;

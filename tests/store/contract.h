@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "suimon/base/siphash.h"
 #include "tests/store/subjects.h"
 
 namespace suimon::test {
@@ -18,21 +17,20 @@ class StoreContract : public testing::TestWithParam<std::string> {
   }
 };
 
+// How late a store may be with a limit: 0 where it keeps exact ledgers or the limit's word is
+// exact, else the two units of class V, in whole nanoseconds, and one for the rate's own rounding.
+inline std::int64_t lateness_of(const std::string& url, const Limit& limit, std::int64_t elapsed) {
+  const detail::Scale word = detail::word_scale(limit);
+  if (url.starts_with("reference") || word.shift == 0) return 0;
+  const std::uint64_t units = (std::uint64_t{2} << word.shift) / word.scale;
+  return static_cast<std::int64_t>(units + static_cast<std::uint64_t>(elapsed) / word.scale) + 2;
+}
+
 inline std::vector<std::string> store_urls() {
   std::vector<std::string> urls;
   for (const StoreKind& kind : registered_stores())
     urls.push_back(std::string(kind.scheme) + "://");
   return urls;
-}
-
-inline constexpr Key kA{1, 1};
-inline constexpr Key kB{2, 2};
-
-// Keys as a hash makes them: every bit varies.
-inline Key key_number(std::uint64_t n) {
-  const Hash128 hash =
-      siphash128<1, 3>(SipKey{1, 2}, {reinterpret_cast<const char*>(&n), sizeof n});
-  return {hash.high, hash.low};
 }
 
 }  // namespace suimon::test

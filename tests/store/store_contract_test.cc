@@ -18,6 +18,11 @@ using namespace test;
 
 INSTANTIATE_TEST_SUITE_P(All, StoreContract, testing::ValuesIn(store_urls()), test_name);
 
+// `now` less `by`, within the range.
+std::int64_t earlier(std::int64_t now, std::int64_t by) {
+  return (Instant(Duration(now)) + Duration(-by)).ns;
+}
+
 TEST_P(StoreContract, AnUnknownKeyMeetsAFullBucketAndALookLeavesNone) {
   StoreWithLimit s(GetParam(), {5, per_second(1)});
   EXPECT_EQ(s.apply(Op::peek, 1, at(0s)).remaining(), 5u);
@@ -169,26 +174,43 @@ TEST_P(StoreContract, AFullBucketEqualsAnAbsentOne) {
 
 TEST_P(StoreContract, AgreesWithTheModelOnManyKeysAtOnce) {
   Dice dice(50);
-  for (std::uint64_t round = 0; round < 20 * stretch(); ++round) {
+  for (std::uint64_t round = 0; round < 40 * stretch(); ++round) {
     const Limit limit = any_limit(dice);
+    const detail::Scale word = detail::word_scale(limit);
+    const std::int64_t late = lateness_of(GetParam(), limit, Timeline::kSpan);
     StoreWithLimit s(GetParam(), limit);
     Timeline time(dice, limit);
     std::vector<FluidBucket> models(4, FluidBucket(limit));
     std::int64_t hint = time.now();
+    std::int64_t latest = hint;
     for (int i = 0; i < 1000; ++i) {
       const std::int64_t now = time.next(hint);
       const std::size_t key = dice.uniform(0, 3);
+      FluidBucket& model = models[key];
+      // For a reading that went back, a rate that is rounded down takes less away.
+      latest = std::max(latest, now);
+      const std::int64_t back = now < latest ? late : 0;
       const std::uint64_t n = any_cost(dice, limit.capacity);
       const Decision d = s.apply(Op::take, n, Instant(Duration(now)), key_number(key));
-      const bool holds = n <= limit.capacity && models[key].holds(now, n);
-      ASSERT_EQ(d.allowed(), holds) << "SUIMON_SEED=" << seed();
-      if (d.allowed()) models[key].remove(now, n);
-      ASSERT_EQ(d.remaining(), models[key].whole(now)) << "SUIMON_SEED=" << seed();
-      if (d.limited()) {
-        ASSERT_EQ(d.retry_after()->count(), models[key].wait_for(now, n)) << seed();
-        if (!__builtin_add_overflow(now, d.retry_after()->count(), &hint)) continue;
+      ASSERT_EQ(d.never(), n > limit.capacity) << "SUIMON_SEED=" << seed();
+      if (d.allowed()) {
+        ASSERT_TRUE(model.holds(earlier(now, -back), n)) << "generous, SUIMON_SEED=" << seed();
+        model.remove(now, n);
+      } else if (d.limited()) {
+        ASSERT_FALSE(model.holds(earlier(now, late), n)) << "mean, SUIMON_SEED=" << seed();
+        const std::int64_t wait = d.retry_after()->count();
+        ASSERT_GE(wait, model.wait_for(now, n) - back) << "SUIMON_SEED=" << seed();
+        ASSERT_LE(wait - late - lateness_of(GetParam(), limit, wait), model.wait_for(now, n))
+            << "SUIMON_SEED=" << seed();
       }
-      hint = now;
+      ASSERT_GE(d.remaining(), model.whole(earlier(now, late))) << "SUIMON_SEED=" << seed();
+      if (earlier(now, -late) - now == late) {  // not at the end of time
+        ASSERT_LE(d.remaining(), model.whole(now + late)) << "SUIMON_SEED=" << seed();
+      }
+      if (!d.limited() || __builtin_add_overflow(now, d.retry_after()->count(), &hint)) hint = now;
+      // A word that would be the reserved 0 is one unit late: this life ends here.
+      const std::uint64_t full = detail::position(word, d.at() + d.reset_after()).floor;
+      if (full + word.scale <= 2 * word.scale) break;
     }
   }
 }
@@ -322,6 +344,7 @@ TEST_P(StoreContract, AnotherTierIsReadAsOfTheRequestAndHandsOutNothing) {
 TEST(StoreUrls, SayWhichPartIsWrong) {
   EXPECT_TRUE(open_store("memory://"));
   EXPECT_TRUE(open_store("memory://?max_keys=5"));
+  EXPECT_TRUE(open_store("reference://?max_keys=5"));
   for (const char* url : {"memory", "nowhere://", "://", ""}) {
     const auto opened = open_store(url);
     ASSERT_FALSE(opened) << url;

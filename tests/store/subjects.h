@@ -8,12 +8,23 @@
 #include <string>
 #include <vector>
 
+#include "suimon/base/siphash.h"
 #include "suimon/limiter.h"
 #include "suimon/store/stores.h"
 #include "suimon/token_bucket.h"
 #include "tests/timeline.h"
 
 namespace suimon::test {
+
+// Keys as a hash makes them: every bit varies.
+inline Key key_number(std::uint64_t n) {
+  const Hash128 hash =
+      siphash128<1, 3>(SipKey{1, 2}, {reinterpret_cast<const char*>(&n), sizeof n});
+  return {hash.high, hash.low};
+}
+
+inline const Key kA = key_number(1'000'000'001);
+inline const Key kB = key_number(1'000'000'002);
 
 // Runs one group and waits for its answer; every store here answers inline or later, once.
 inline Result<void> take_group(Store& store, std::span<const Charge> charges,
@@ -51,14 +62,19 @@ struct StoreWithLimit {
     change(limit, since);
   }
   void change(const Limit& limit, Instant since, std::string_view tier = "") {
-    auto assigned = shapes.assign("limit", tier, Algorithm::token_bucket, limit, since);
+    shape = add("limit", limit, since, tier);
+  }
+  // Another limit in the same store, or other parameters of one that is there.
+  ShapeNumber add(std::string_view name, const Limit& limit, Instant since = Instant::min(),
+                  std::string_view tier = "", std::uint64_t largest_cost = 1) {
+    auto assigned = shapes.assign(name, tier, Algorithm::token_bucket, limit, since, largest_cost);
     if (!assigned) throw std::invalid_argument(assigned.error().text);
-    shape = (*assigned)->number;
     if (auto adopted = store->adopt({&*assigned, 1}); !adopted) {
       throw std::invalid_argument(adopted.error().text);
     }
+    return (*assigned)->number;
   }
-  Decision apply(Op op, std::uint64_t n, Instant now, Key key = {1, 1}, Duration max_wait = {}) {
+  Decision apply(Op op, std::uint64_t n, Instant now, Key key = kA, Duration max_wait = {}) {
     return take_one(*store,
                     {.key = key, .amount = n, .max_wait = max_wait, .shape = shape, .op = op}, now);
   }

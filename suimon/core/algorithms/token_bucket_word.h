@@ -13,21 +13,66 @@
 namespace suimon::algorithms {
 
 struct TokenBucketWord {
-  // One pure step, as TokenBucketLedger's. Inline: this is the hot path of the table.
+  // The commonest step, in the fewest words: takes `amount` tokens if they are there. Requires
+  // amount <= capacity. This is the hot path of the table.
+  static detail::Taken take(Word word, const detail::Scale& scale, Instant now,
+                            std::uint64_t amount) {
+    return detail::take(scale, word.bits, now, amount);
+  }
+
+  // One pure step, as TokenBucketLedger's.
   static Step<Word> decide(Word word, const detail::Scale& scale, Instant now, std::uint64_t amount,
                            Op op, Duration max_wait) {
-    if (op == Op::take) [[likely]] {
-      if (amount > scale.capacity) [[unlikely]]
-        return still(word, scale, now, Outcome::never, amount);
-      return taken(word, detail::take(scale, word.bits, now, amount), scale, now, amount);
+    using detail::uint128;
+    const detail::Position at = detail::position(scale, now);
+    const std::uint64_t debt = detail::debt_at(word.bits, at.floor);
+    const uint128 need = static_cast<uint128>(amount) * scale.token;
+    const auto step = [&](std::uint64_t bits, Outcome outcome, std::uint64_t after,
+                          std::uint64_t granted) {
+      return Step<Word>{
+          bits != word.bits, {bits}, Decision(outcome, scale, now, after, amount, granted)};
+    };
+    switch (op) {
+      case Op::give_back:
+        return step(detail::give_back(scale, word.bits, now, amount), Outcome::allowed,
+                    need >= debt ? 0 : debt - static_cast<std::uint64_t>(need), 0);
+      case Op::force: {
+        const auto after = static_cast<std::uint64_t>(
+            std::max<uint128>(debt, std::min<uint128>(debt + need, kMostDebt)));
+        const std::uint64_t bits =
+            after == debt ? word.bits : detail::owe(word.bits, at, debt, after - debt);
+        return step(bits, Outcome::allowed, after, amount);
+      }
+      case Op::take_up_to: {
+        const uint128 burst = scale.burst();
+        const uint128 there = debt >= burst ? 0 : (burst - debt) / scale.token;
+        const auto granted = static_cast<std::uint64_t>(std::min<uint128>(there, amount));
+        if (granted == 0) return step(word.bits, Outcome::allowed, debt, 0);
+        const detail::Taken taken = detail::take(scale, word.bits, now, granted);
+        return step(taken.word, Outcome::allowed, taken.debt, granted);
+      }
+      case Op::take:
+      case Op::peek:
+      case Op::reserve:
+        break;
     }
-    return decide_other(word, scale, now, amount, op, max_wait);
+    if (amount > scale.capacity) return step(word.bits, Outcome::never, debt, 0);
+    const std::uint64_t slack = op == Op::reserve ? detail::slack_of(scale, max_wait) : 0;
+    const detail::Taken taken = detail::take(scale, word.bits, now, amount, slack);
+    if (!taken.fits) return step(word.bits, Outcome::limited, debt, 0);
+    return op == Op::peek ? step(word.bits, Outcome::allowed, debt, 0)
+                          : step(taken.word, Outcome::allowed, taken.debt, amount);
   }
 
   // Whether the word equals an absent one for everybody whose reading of the clock is `now` or
   // later.
   static bool is_full(Word word, const detail::Scale& scale, Instant now) {
     return debt_at(word, scale, now) == 0;
+  }
+
+  // A word that becomes full at `when`: the latest state before which nothing may flow in.
+  static Word full_at(const detail::Scale& scale, Instant when) {
+    return {detail::advance(detail::position(scale, when).ceil, 0)};
   }
 
   // How long after `now` the word equals an untouched one.
@@ -72,60 +117,6 @@ struct TokenBucketWord {
 
   static std::uint64_t debt_at(Word word, const detail::Scale& scale, Instant now) {
     return detail::debt_at(word.bits, detail::position(scale, now).floor);
-  }
-
-  static Step<Word> still(Word word, const detail::Scale& scale, Instant now, Outcome outcome,
-                          std::uint64_t amount) {
-    return {false, word, Decision(outcome, scale, now, debt_at(word, scale, now), amount, 0)};
-  }
-
-  static Step<Word> taken(Word word, const detail::Taken& step, const detail::Scale& scale,
-                          Instant now, std::uint64_t amount) {
-    return {step.word != word.bits,
-            {step.word},
-            Decision(step.fits ? Outcome::allowed : Outcome::limited, scale, now, step.debt, amount,
-                     step.fits ? amount : 0)};
-  }
-
-  static Step<Word> decide_other(Word word, const detail::Scale& scale, Instant now,
-                                 std::uint64_t amount, Op op, Duration max_wait) {
-    using detail::uint128;
-    const detail::Position at = detail::position(scale, now);
-    const std::uint64_t debt = detail::debt_at(word.bits, at.floor);
-    const uint128 need = static_cast<uint128>(amount) * scale.token;
-    const auto written = [&](std::uint64_t bits, std::uint64_t after, std::uint64_t granted) {
-      return Step<Word>{bits != word.bits,
-                        {bits},
-                        Decision(Outcome::allowed, scale, now, after, amount, granted)};
-    };
-    switch (op) {
-      case Op::give_back:
-        return written(detail::give_back(scale, word.bits, now, amount),
-                       need >= debt ? 0 : debt - static_cast<std::uint64_t>(need), 0);
-      case Op::force: {
-        const auto after = static_cast<std::uint64_t>(
-            std::max<uint128>(debt, std::min<uint128>(debt + need, kMostDebt)));
-        if (after == debt) return written(word.bits, debt, amount);
-        return written(detail::owe(word.bits, at, debt, after - debt), after, amount);
-      }
-      case Op::take_up_to: {
-        const uint128 burst = scale.burst();
-        const uint128 there = debt >= burst ? 0 : (burst - debt) / scale.token;
-        const auto granted = static_cast<std::uint64_t>(std::min<uint128>(there, amount));
-        if (granted == 0) return written(word.bits, debt, 0);
-        const detail::Taken step = detail::take(scale, word.bits, now, granted);
-        return written(step.word, step.debt, granted);
-      }
-      case Op::take:
-      case Op::peek:
-      case Op::reserve:
-        break;
-    }
-    if (amount > scale.capacity) return still(word, scale, now, Outcome::never, amount);
-    const std::uint64_t slack = op == Op::reserve ? detail::slack_of(scale, max_wait) : 0;
-    const detail::Taken step = detail::take(scale, word.bits, now, amount, slack);
-    if (op != Op::peek) return taken(word, step, scale, now, amount);
-    return still(word, scale, now, step.fits ? Outcome::allowed : Outcome::limited, amount);
   }
 };
 

@@ -1,0 +1,209 @@
+// BasicTable's decisions over several states at once. Included by basic_table.h, at its end.
+//
+// Read all states, decide, and only if all is admitted: end claims that are in the way, mark places
+// for new keys, and change all states as one. Whatever turns out to have changed on the way: again.
+#pragma once
+
+namespace suimon::table {
+
+template <class Steps, Cures kCures>
+bool BasicTable<Steps, kCures>::take_all(std::span<const Charge> charges,
+                                         std::span<Decision> decisions, Instant now) {
+  Group group;
+  list(group, charges);
+  const auto answer = [&](bool taken) {
+    for (std::size_t i = 0; i < charges.size(); ++i) {
+      decisions[i] = group.accounts[i].step.decision;
+    }
+    return taken;
+  };
+  for (unsigned attempt = 0;; ++attempt) {
+    if (attempt != 0) Steps::back_off(attempt);
+    if (!open(group, now)) continue;
+    if (!decide_jointly(group.accounts.all())) return answer(false);
+    if (settle_claims(group)) continue;
+    if (place_newcomers(group, now) == Placing::marked) {
+      // H may have been raised since newcomers were decided.
+      for (auto& account : group.accounts) {
+        if (!group.spots[account.place].marked) continue;
+        const Start begin = start(account.shape, now, places_.horizon());
+        account.stored = begin.word;
+        account.now = begin.now;
+      }
+      const bool taken = decide_jointly(group.accounts.all());
+      if (taken && commit(group)) return answer(true);
+      drop_marks(group);
+      if (!taken) return answer(false);
+    } else {
+      drop_marks(group);
+    }
+  }
+}
+
+// The states that the charges name, each once. Charges of a limit without a key, in order, go last:
+// what many share is claimed for the shortest time.
+template <class Steps, Cures kCures>
+void BasicTable<Steps, kCures>::list(Group& group, std::span<const Charge> charges) {
+  for (const Charge& charge : charges) {
+    Slot* const own = kCures.own_places && charge.keyless ? &own_of(charge).keyless : nullptr;
+    std::size_t place = 0;
+    for (; place < group.spots.size(); ++place) {
+      const Spot& other = group.spots[place];
+      if (own != nullptr ? own == other.own
+                         : other.own == nullptr && other.charge->key == charge.key) {
+        break;
+      }
+    }
+    if (place == group.spots.size()) {
+      group.spots.emplace_back(
+          Spot{.charge = &charge, .key = places_.candidates(charge.key), .own = own});
+    }
+    auto& account = group.accounts.emplace_back();
+    account.charge = &charge;
+    account.place = place;
+  }
+}
+
+// Reads all states. False when one was on the move.
+template <class Steps, Cures kCures>
+bool BasicTable<Steps, kCures>::open(Group& group, Instant now) {
+  for (std::size_t i = 0; i < group.spots.size(); ++i) {
+    Spot& spot = group.spots[i];
+    Slot live;
+    if (!look_at(spot, live)) return false;
+    for (auto& account : group.accounts) {
+      if (account.place != i) continue;
+      account.shape = ShapeView(memory_.shapes, account.charge->shape).newest();
+      account.now = now;
+      if (!spot.absent) {
+        account.stored = read_in(account.shape, live, now);
+      } else if (spot.own == nullptr) {
+        const Start begin = start(account.shape, now, places_.horizon());
+        account.stored = begin.word;
+        account.now = begin.now;
+      } else {
+        account.stored = {};
+      }
+    }
+  }
+  return true;
+}
+
+// Finds a spot's slot and what its state is, whatever decision it may be in.
+template <class Steps, Cures kCures>
+bool BasicTable<Steps, kCures>::look_at(Spot& spot, Slot& live) {
+  if (spot.own != nullptr) {
+    spot.slot = spot.own;
+    spot.seen = Steps::load(*spot.own);
+  } else {
+    const auto found = places_.find(spot.key);
+    spot.slot = found.slot;
+    spot.seen = found.seen;
+  }
+  live = spot.seen;
+  spot.marked = false;
+  spot.claimed = kind_of(spot.seen.id) == Kind::claimed;
+  if (spot.claimed) {
+    const auto state = claims_.state_of_claimed(spot.seen);
+    if (!state) return recheck(*spot.slot, spot.seen);
+    live = *state;
+  }
+  spot.absent = kind_of(live.id) != Kind::live;
+  return true;
+}
+
+template <class Steps, Cures kCures>
+bool BasicTable<Steps, kCures>::writes(Group& group, std::size_t spot) {
+  return std::any_of(group.accounts.begin(), group.accounts.end(), [&](const auto& account) {
+    return account.place == spot && account.step.writes;
+  });
+}
+
+// Ends the claims on states that are to be written. Otherwise the claim of an owner that died would
+// stand for ever.
+template <class Steps, Cures kCures>
+bool BasicTable<Steps, kCures>::settle_claims(Group& group) {
+  bool settled = false;
+  for (std::size_t i = 0; i < group.spots.size(); ++i) {
+    Spot& spot = group.spots[i];
+    if (!spot.claimed || !writes(group, i)) continue;
+    claims_.settle(*spot.slot, spot.seen);
+    settled = true;
+  }
+  return settled;
+}
+
+// A marked and verified place for every new key that is to be written. Who finds none is charged to
+// the limit's overflow bucket from here on.
+template <class Steps, Cures kCures>
+typename BasicTable<Steps, kCures>::Placing BasicTable<Steps, kCures>::place_newcomers(
+    Group& group, Instant now) {
+  InlineVector<Slot*, kMostCharges> taken;
+  for (Spot& spot : group.spots) {
+    if (spot.slot != nullptr) taken.emplace_back(spot.slot);
+  }
+  for (std::size_t i = 0; i < group.spots.size(); ++i) {
+    Spot& spot = group.spots[i];
+    if (!spot.absent || spot.own != nullptr || !writes(group, i)) continue;
+    if (spot.slot == nullptr) {
+      const ShapeView shape = ShapeView(memory_.shapes, spot.charge->shape).newest();
+      const Placing placing = find_place(spot.key, shape, now, taken.all(), spot.slot, spot.seen);
+      if (placing == Placing::full) send_to_overflow(group, i);
+      if (placing != Placing::marked) return placing;
+      taken.emplace_back(spot.slot);
+    }
+    spot.marked = true;
+    if (!places_.verify(spot.key, spot.slot, spot.seen)) return Placing::again;
+  }
+  return Placing::marked;
+}
+
+// From here on the spot is its limit's overflow bucket; two of one limit become one spot.
+template <class Steps, Cures kCures>
+void BasicTable<Steps, kCures>::send_to_overflow(Group& group, std::size_t spot) {
+  Slot* const overflow = &own_of(*group.spots[spot].charge).overflow;
+  std::size_t place = 0;
+  while (place < group.spots.size() && group.spots[place].own != overflow) ++place;
+  if (place == group.spots.size()) place = spot;
+  group.spots[spot].own = overflow;
+  for (auto& account : group.accounts) {
+    if (account.place != spot) continue;
+    account.place = place;
+    Steps::count(memory_.shards, &Shard::overflows, 1);
+  }
+}
+
+template <class Steps, Cures kCures>
+void BasicTable<Steps, kCures>::drop_marks(Group& group) {
+  for (Spot& spot : group.spots) {
+    if (spot.marked) places_.drop(*spot.slot, spot.seen);
+    spot.marked = false;
+  }
+}
+
+// Changes all states as one. False when one of them has changed meanwhile.
+template <class Steps, Cures kCures>
+bool BasicTable<Steps, kCures>::commit(Group& group) {
+  InlineVector<Change, kMostCharges> changes;
+  for (const bool own : {false, true}) {
+    for (std::size_t i = 0; i < group.spots.size(); ++i) {
+      const Spot& spot = group.spots[i];
+      if ((spot.own != nullptr) != own) continue;
+      const Account<Word, ShapeView>* last = nullptr;
+      for (const auto& account : group.accounts) {
+        if (account.place == i && account.step.writes) last = &account;
+      }
+      if (last == nullptr) continue;
+      const std::uint64_t fingerprint = own ? 0 : spot.key.fingerprint;
+      changes.emplace_back(
+          Change{spot.slot,
+                 spot.seen,
+                 {id_of(fingerprint, last->shape.number(), Kind::live), last->step.after.bits}});
+    }
+  }
+  if (changes.empty()) return true;
+  if (changes.size() == 1) return Steps::cas(*changes[0].slot, changes[0].seen, changes[0].fresh);
+  return claims_.apply(changes.all());
+}
+
+}  // namespace suimon::table
