@@ -38,4 +38,10 @@ struct CheckOptions {
 };
 int check(const CheckOptions& options);
 
+struct BenchOptions {
+  std::uint64_t keys = 10'000'000;
+  bool json = false;
+};
+int bench(const BenchOptions& options);
+
 }  // namespace suimon::app

@@ -132,6 +132,15 @@ int main(int argc, char** argv) {
   replay_command.add_flag("--show-keys", replay.show_keys, "print clients as they are, not hashed");
   replay_command.callback([&] { code = suimon::run_replay(replay, std::cout, std::cerr); });
 
+  suimon::app::BenchOptions bench;
+  CLI::App& bench_command =
+      *app.add_subcommand("bench", "decisions in this process, against the machine's own floors");
+  bench_command.add_option("--keys", bench.keys, "random keys, in a table that is made for them")
+      ->check(CLI::Range(std::uint64_t{10'000}, std::uint64_t{1} << 32))
+      ->capture_default_str();
+  bench_command.add_flag("--json", bench.json, "print one JSON object");
+  bench_command.callback([&] { code = suimon::app::bench(bench); });
+
   app.allow_extras();
   try {
     app.parse(argc, argv);

@@ -154,11 +154,11 @@ void Metrics::render_connections(std::string& out) const {
 
 void Metrics::render_store(std::string& out) const {
   const StoreFigures figures = store_.figures();
-  describe(out, "suimon_table_entries", "gauge", "Keys that have state now.");
+  describe(out, "suimon_table_entries", "gauge", "Keys that have state.");
   line(out, "suimon_table_entries {}", figures.entries);
   describe(out, "suimon_table_bytes", "gauge", "Memory of the table.");
   line(out, "suimon_table_bytes {}", figures.bytes);
-  describe(out, "suimon_table_evictions_total", "counter", "Live states that had to go.");
+  describe(out, "suimon_table_evictions_total", "counter", "States that owed something and had to go.");
   line(out, "suimon_table_evictions_total {}", figures.evictions);
   describe(out, "suimon_table_overflow_total", "counter",
            "Charges that met a full table and went to their limit's overflow bucket.");

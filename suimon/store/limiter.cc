@@ -82,7 +82,7 @@ void Limiter::check_many(std::span<const std::string_view> keys, std::span<Decis
     const std::size_t count = std::min(kBatch, keys.size());
     for (std::size_t i = 0; i < count; ++i) {
       const Key key = short_key_of(state.hash_key, keys[i]);
-      batch.emplace_back(Prepared{key, state.table.prepare(key.low)});
+      batch.emplace_back(Prepared{key, state.table.prepare_many(key.low)});
     }
     for (std::size_t i = 0; i < count; ++i) {
       out[i] = state.table.take(batch[i].key, batch[i].front, state.shape, 1, now);

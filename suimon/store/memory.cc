@@ -11,7 +11,7 @@ Result<std::unique_ptr<Store>> MemoryStore::open(const Options& options) {
 void MemoryStore::take(std::span<Group> groups, Instant now, Done done) {
   // The memory of all of them is on its way before the first is decided.
   for (const Group& group : groups) {
-    for (const Charge& charge : group.charges) table_.prepare(charge.key.low);
+    for (const Charge& charge : group.charges) table_.prepare_many(charge.key.low);
   }
   for (Group& group : groups) group.taken = table_.take(group.charges, group.decisions, now);
   done.run(done.context, {});

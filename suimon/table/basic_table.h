@@ -42,13 +42,22 @@ class BasicTable {
     Steps::keep(front.second);
     return front;
   }
+  // The same for one of many keys: there is time to fetch both lines to be written.
+  Front prepare_many(std::uint64_t low) const {
+    const Front front(memory_, Steps::kSlotsInLine, low);
+    Steps::prefetch_to_write(front.first);
+    if (kCures.three_lines) Steps::prefetch_to_write(front.second);
+    return front;
+  }
 
   // Decides the charges of one request as of `now`, all or none. True when all were admitted.
   // Requires as many decisions as charges, at most kMostCharges, and shapes that are in the
   // registry.
   bool take(std::span<const Charge> charges, std::span<Decision> decisions, Instant now) {
     assert(charges.size() <= kMostCharges && charges.size() == decisions.size());
-    if (charges.size() != 1) return take_all(charges, decisions, now);
+    if (charges.size() != 1) {
+      return take_all_quickly(charges, decisions, now) || take_all(charges, decisions, now);
+    }
     const Charge& charge = charges[0];
     if (charge.op == Op::take && !charge.keyless) {
       const Front front(memory_, Steps::kSlotsInLine, charge.key.low);
@@ -74,21 +83,21 @@ class BasicTable {
   [[gnu::always_inline]] Quick take_quickly(const Front& front, std::uint64_t fingerprint,
                                             const ShapeView& shape, std::uint64_t amount,
                                             Instant now, detail::Taken& taken) {
+    // Where threads meet, the line may have been taken away since it was prepared: it is fetched to
+    // be written at once, not to be read and then once more.
+    Steps::prefetch_to_write(front.first);
     const std::uint64_t id = id_of(fingerprint, shape.number(), Kind::live);
     Slot* const slot = find_live(front, id);
     if (slot == nullptr || amount > shape.scale().capacity) [[unlikely]]
       return Quick::undone;
-    // Read apart, identity and state may be of two keys. The CAS succeeds only if they were not,
-    // and a refusal is told only of a state that was read once more, as one.
+    // Read apart, identity and state may be of two keys. The CAS succeeds only if they were not.
     const Slot seen{id, Steps::load(slot->word)};
-    taken = with_algorithm(shape.algorithm(), [&](auto algorithm) {
-      return algorithm.take(Word{seen.word}, shape.scale(), now, amount);
-    });
+    taken = take(shape, seen, amount, now);
     if (taken.fits && taken.word != seen.word) [[likely]] {
-      return Steps::cas(*slot, seen, {id, taken.word}) ? Quick::granted : Quick::undone;
+      if (Steps::cas(*slot, seen, {id, taken.word})) [[likely]]
+        return Quick::granted;
     }
-    if (kCures.wide_reads && Steps::load(*slot) != seen) return Quick::undone;
-    return taken.fits ? Quick::granted : Quick::refused;
+    return take_again(*slot, id, shape, amount, now, taken);
   }
   static Decision decision_of(Quick quick, const detail::Taken& taken, const ShapeView& shape,
                               std::uint64_t amount, Instant now) {
@@ -123,6 +132,29 @@ class BasicTable {
   }
 
  private:
+  [[gnu::always_inline]] static detail::Taken take(const ShapeView& shape, const Slot& live,
+                                                   std::uint64_t amount, Instant now) {
+    return with_algorithm(shape.algorithm(), [&](auto algorithm) {
+      return algorithm.take(Word{live.word}, shape.scale(), now, amount);
+    });
+  }
+
+  // The rest of take_quickly(): somebody else was faster, or nothing is to be written, which is
+  // said only of a state that was read as one.
+  [[gnu::noinline]] static Quick take_again(Slot& slot, std::uint64_t id, ShapeView shape,
+                                            std::uint64_t amount, Instant now,
+                                            detail::Taken& taken) {
+    for (;;) {
+      const Slot seen = kCures.wide_reads ? Steps::load(slot) : Slot{id, Steps::load(slot.word)};
+      if (seen.id != id) return Quick::undone;
+      taken = take(shape, seen, amount, now);
+      if (!taken.fits) return Quick::refused;
+      if (taken.word == seen.word || Steps::cas(slot, seen, {id, taken.word})) {
+        return Quick::granted;
+      }
+    }
+  }
+
   enum class Arrival : std::uint8_t { decided, again, nowhere };
 
   // One state of a group of charges.
@@ -289,6 +321,8 @@ class BasicTable {
     return Placing::marked;
   }
 
+  bool take_all_quickly(std::span<const Charge> charges, std::span<Decision> decisions,
+                        Instant now);
   bool take_all(std::span<const Charge> charges, std::span<Decision> decisions, Instant now);
   void list(Group& group, std::span<const Charge> charges);
   bool open(Group& group, Instant now);

@@ -32,7 +32,7 @@ class Claims {
   bool apply(std::span<const Change> changes) {
     Descriptor& descriptor = acquire();
     const std::uint64_t seq = seq_of(Steps::load(descriptor.status));
-    const auto number = static_cast<std::uint64_t>(&descriptor - memory_.descriptors);
+    const std::uint64_t number = number_of(descriptor);
     write_down(descriptor, changes);
     Steps::store(descriptor.status, status_of(seq, State::undecided));
 
@@ -43,11 +43,12 @@ class Claims {
                        word_of({number, seq, claimed})})) {
       ++claimed;
     }
-    // Deciding is a CAS, because a rival may have decided first.
+    // Deciding is a CAS, because a rival may have broken the claim.
     const bool all = claimed == changes.size();
-    Steps::cas(descriptor.status, status_of(seq, State::undecided),
-               status_of(seq, all ? State::committed : State::aborted));
-    const bool committed = state_of(Steps::load(descriptor.status)) == State::committed;
+    const State decision = all ? State::committed : State::aborted;
+    const bool decided =
+        Steps::cas(descriptor.status, status_of(seq, State::undecided), status_of(seq, decision));
+    const bool committed = all && decided;
     for (std::size_t i = 0; i < claimed; ++i) release(descriptor, seq, i, committed);
     retire(descriptor, seq);
     return committed;
@@ -118,6 +119,9 @@ class Claims {
       Steps::count(memory_.shards, &Shard::entries, ~std::uint64_t{0});
     }
   }
+  std::uint64_t number_of(const Descriptor& descriptor) const {
+    return static_cast<std::uint64_t>(&descriptor - memory_.descriptors);
+  }
   bool is_in_lines(const Slot& slot) const { return &slot >= memory_.lines; }
 
   void write_down(Descriptor& descriptor, std::span<const Change> changes) {
@@ -136,25 +140,35 @@ class Claims {
 
   void release(Descriptor& descriptor, std::uint64_t seq, std::size_t i, bool committed) {
     const Entry& entry = descriptor.entries[i];
-    const auto number = static_cast<std::uint64_t>(&descriptor - memory_.descriptors);
-    const Slot claim{with_kind(entry.fresh.id, Kind::claimed), word_of({number, seq, i})};
+    const Slot claim{with_kind(entry.fresh.id, Kind::claimed),
+                     word_of({number_of(descriptor), seq, i})};
     end(memory_.slots[entry.slot], claim, committed ? entry.fresh : entry.old);
   }
 
-  // A descriptor for this thread: usually the one that it had before.
+  // A descriptor for this thread: its own, if the table has one for every thread of the only
+  // process.
   Descriptor& acquire() {
+    const unsigned thread = Steps::thread();
+    if (thread < memory_.size.own_descriptors) [[likely]]
+      return memory_.descriptors[thread];
+    return acquire_shared();
+  }
+
+  // One of those that any thread may take: usually the one that it had before.
+  Descriptor& acquire_shared() {
     const std::uint64_t self = Steps::self();
-    const std::uint32_t count = memory_.size.descriptors;
+    const std::uint32_t own = memory_.size.own_descriptors;
+    const std::uint32_t count = memory_.size.descriptors - own;
     for (;;) {
       for (std::uint32_t i = 0; i < count; ++i) {
-        Descriptor& descriptor = memory_.descriptors[(Steps::thread() + i) % count];
+        Descriptor& descriptor = memory_.descriptors[own + (Steps::thread() + i) % count];
         if (Steps::load(descriptor.holder) == 0 && Steps::cas(descriptor.holder, 0, self)) {
           return descriptor;
         }
       }
       // All are in use: by living threads, which are quick, or by processes that were killed.
       for (std::uint32_t i = 0; i < count; ++i) {
-        Descriptor& descriptor = memory_.descriptors[i];
+        Descriptor& descriptor = memory_.descriptors[own + i];
         const std::uint64_t holder = Steps::load(descriptor.holder);
         if (holder != 0 && Steps::is_gone(holder) && Steps::cas(descriptor.holder, holder, self)) {
           finish(descriptor);
@@ -178,7 +192,7 @@ class Claims {
 
   void retire(Descriptor& descriptor, std::uint64_t seq) {
     Steps::store(descriptor.status, status_of(seq + 1, State::idle));
-    Steps::store(descriptor.holder, 0);
+    if (number_of(descriptor) >= memory_.size.own_descriptors) Steps::store(descriptor.holder, 0);
   }
 
   Memory memory_;

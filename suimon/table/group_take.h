@@ -6,6 +6,35 @@
 
 namespace suimon::table {
 
+// The commonest case: all states are there, in the newest shapes, and tokens are taken from each.
+// False, and nothing has happened: take_all() decides.
+template <class Steps, Cures kCures>
+bool BasicTable<Steps, kCures>::take_all_quickly(std::span<const Charge> charges,
+                                                 std::span<Decision> decisions, Instant now) {
+  InlineVector<Change, kMostCharges> changes;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    const Charge& charge = charges[i];
+    const ShapeView shape = newest(charge.shape);
+    if (charge.op != Op::take || charge.keyless || charge.amount > shape.scale().capacity)
+      return false;
+    const Front front(memory_, Steps::kSlotsInLine, charge.key.low);
+    const std::uint64_t id = id_of(fingerprint_of(charge.key), shape.number(), Kind::live);
+    Slot* const slot = find_live(front, id);
+    if (slot == nullptr) return false;
+    for (const Change& other : changes) {
+      if (other.slot == slot) return false;
+    }
+    // Read apart; the claim succeeds only if they were one state.
+    const Slot seen{id, Steps::load(slot->word)};
+    const detail::Taken taken = take(shape, seen, charge.amount, now);
+    if (!taken.fits || taken.word == seen.word) return false;
+    changes.emplace_back(Change{slot, seen, {id, taken.word}});
+    std::construct_at(&decisions[i], Outcome::allowed, shape.scale(), now, taken.debt,
+                      charge.amount, charge.amount);
+  }
+  return !changes.empty() && claims_.apply(changes.all());
+}
+
 template <class Steps, Cures kCures>
 bool BasicTable<Steps, kCures>::take_all(std::span<const Charge> charges,
                                          std::span<Decision> decisions, Instant now) {

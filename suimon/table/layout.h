@@ -48,6 +48,8 @@ struct Size {
   std::uint64_t lines_in_page = kLinesOfKey;  // kLinesInPage unless there is less than one page
   std::uint32_t shapes = 1;
   std::uint32_t descriptors = 1;
+  std::uint32_t own_descriptors =
+      0;  // the first ones: of the threads with these numbers, no others
 
   // For `keys` keys: 1.485 slots each, which is 23.8 bytes and loses fewer than 0.05 % while it is
   // filled (tests/table/filling_test.cc).

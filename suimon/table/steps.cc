@@ -5,22 +5,42 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
+#include <mutex>
+#include <vector>
 
 namespace suimon::table {
 namespace {
 
-unsigned next_thread_number() {
-  static std::atomic<unsigned> next{0};
-  return next.fetch_add(1, std::memory_order_relaxed);
-}
+// Which numbers living threads have. Never destroyed: threads may end after the program's statics.
+struct Numbers {
+  std::mutex mutex;
+  std::vector<bool> taken;
+
+  static Numbers& instance() {
+    static Numbers& numbers = *new Numbers;
+    return numbers;
+  }
+};
 
 }  // namespace
 
 const bool kWideLoads = __builtin_cpu_supports("avx") != 0;
 
-thread_local const unsigned RealSteps::thread_number = next_thread_number();
+RealSteps::ThreadNumber::ThreadNumber() {
+  Numbers& numbers = Numbers::instance();
+  const std::lock_guard lock(numbers.mutex);
+  const auto free = std::find(numbers.taken.begin(), numbers.taken.end(), false);
+  value = static_cast<unsigned>(free - numbers.taken.begin());
+  if (free == numbers.taken.end()) numbers.taken.push_back(false);
+  numbers.taken[value] = true;
+}
+
+RealSteps::ThreadNumber::~ThreadNumber() {
+  Numbers& numbers = Numbers::instance();
+  const std::lock_guard lock(numbers.mutex);
+  numbers.taken[value] = false;
+}
 
 std::uint32_t RealSteps::process_number = [] {
   // Asking the system each time would cost more than the decision.

@@ -59,13 +59,17 @@ struct RealSteps {
   static void back_off(unsigned attempt);
 
   static void prefetch(const void* line) { __builtin_prefetch(line, 0); }
-  static void prefetch_to_write(const void* line) { __builtin_prefetch(line, 1); }
+  static void prefetch_to_write(const void* line) {
+    // By hand, because the compiler writes a plain prefetch for x86-64 as such. Where the
+    // instruction is missing it does nothing.
+    asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
+  }
 
   // Keeps a pointer as such, instead of the several values that it was computed from.
   static void keep(Slot*& pointer) { asm("" : "+r"(pointer)); }
 
-  // A small number of this thread; threads of forked processes may share it.
-  static unsigned thread() { return thread_number; }
+  // A small number that no other living thread of this process has.
+  static unsigned thread() { return thread_number.value; }
 
   // A number that no insertion of this table has ever had.
   static std::uint64_t nonce(Shard* shards) {
@@ -89,7 +93,13 @@ struct RealSteps {
 
   static Wide wide(const Slot& slot) { return static_cast<Wide>(slot.word) << 64 | slot.id; }
 
-  static thread_local const unsigned thread_number;
+  // The smallest number that is free, from a thread's first decision to its end.
+  struct ThreadNumber {
+    ThreadNumber();
+    ~ThreadNumber();
+    unsigned value;
+  };
+  static inline thread_local const ThreadNumber thread_number;
   static std::uint32_t process_number;  // a forked child corrects it
 };
 

@@ -5,7 +5,9 @@
 namespace suimon::table {
 
 Result<Table> Table::make(const Options& options) {
-  const Size size = Size::for_keys(options.keys, options.shapes, options.descriptors);
+  Size size = Size::for_keys(options.keys, options.shapes, options.descriptors);
+  // Thread numbers are unique within a process only.
+  if (!options.shared) size.own_descriptors = options.descriptors - 1;
   auto region = Region::make(Memory::bytes_for(size), options.shared);
   if (!region) return tl::unexpected(region.error());
   return Table(std::move(*region), size);

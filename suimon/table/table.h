@@ -49,6 +49,7 @@ class Table {
   // The same for one charge that takes, in two steps: what stands between them hides the time that
   // memory takes. `front` is prepare(key.low).
   [[gnu::always_inline]] Front prepare(std::uint64_t low) const { return basic_.prepare(low); }
+  Front prepare_many(std::uint64_t low) const { return basic_.prepare_many(low); }  // of many keys
   [[gnu::always_inline]] Decision take(const Key& key, const Front& front, ShapeNumber number,
                                        std::uint64_t amount, Instant now) {
     const ShapeView shape = basic_.newest(number);

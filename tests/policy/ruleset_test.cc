@@ -115,6 +115,29 @@ TEST(Match, TheFirstCostThatMatchesCountsAndZeroIsFree) {
   EXPECT_EQ(rules.charged({{"method", "POST"}}, ~std::uint64_t{0}), "a:18446744073709551615");
 }
 
+TEST(Match, ALimitWithoutAKeyIsOneStateForEverybody) {
+  Rules rules("limits:\n" + limit("name: all\n    key: []") + limit("name: each\n    key: [user]"));
+  const Matched& matched = rules.match({{"user", "u"}});
+  ASSERT_EQ(matched.charged, 2U);
+  EXPECT_TRUE(matched.charges[0].keyless);
+  EXPECT_FALSE(matched.charges[1].keyless);
+}
+
+TEST(Shapes, KnowTheLargestCostOfTheirLimitAlsoWhenNothingElseChanged) {
+  Shapes shapes;
+  const auto largest = [&](const std::string& cost) {
+    Loaded loaded = load_policy_text(
+        "version: 1\ndomain: d\nlimits:\n" + limit("name: a\n    key: [user]" + cost), "p.yaml");
+    EXPECT_TRUE(loaded.mistakes.empty());
+    const auto used = loaded.policy.rulesets.at(0).number_shapes(shapes, Secret{{1, 2}}, Instant{});
+    EXPECT_EQ((*used)[0]->number, 0U);
+    return (*used)[0]->largest_cost.load();
+  };
+  EXPECT_EQ(largest(""), 1U);
+  EXPECT_EQ(largest("\n    cost: [{match: {method: POST}, value: 5}, {value: 2}]"), 5U);
+  EXPECT_EQ(largest("\n    cost: [{match: {method: POST}, value: 3}]"), 3U);
+}
+
 TEST(Match, TheTierComesFromItsAttributeOrIsTheDefault) {
   Rules rules(
       "tiers:\n  free: {capacity: 10, refill: 2/s}\n  premium: {capacity: 200, refill: 50/s}\n"

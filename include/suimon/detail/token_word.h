@@ -25,14 +25,18 @@ constexpr std::uint64_t debt_at(std::uint64_t word, std::uint64_t position) {
 // The word that lies `units` beyond `base`, never the reserved 0.
 constexpr std::uint64_t advance(std::uint64_t base, std::uint64_t units) {
   const std::uint64_t word = base + units;
-  return word == 0 ? 1 : word;
+  if (word == 0) [[unlikely]]
+    return 1;
+  return word;
 }
 
 // `word`, which owes `debt` at `at`, with `units` more of debt.
 constexpr std::uint64_t owe(std::uint64_t word, const Position& at, std::uint64_t debt,
                             std::uint64_t units) {
+  if (debt > at.ceil - at.floor) [[likely]]
+    return advance(word, units);
   // A bucket that is full starts from the position rounded up: rounding down would be a gift.
-  return advance(debt > at.ceil - at.floor ? word : at.ceil, units);
+  return advance(at.ceil, units);
 }
 
 // What a reservation may owe beyond the burst: what flows in while it waits, rounded down, so that
