@@ -65,7 +65,7 @@ CLI::Option* config_option(CLI::App& command, std::string& config) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"suimon: an exact rate limiter. It guards, explains and replays one policy."};
+  CLI::App app{"suimon: an exact rate limiter. It guards, replays and measures."};
   app.require_subcommand(0, 1);  // none is answered below, by name
   app.set_version_flag("--version", "suimon " SUIMON_VERSION);
   int code = kGood;
@@ -134,7 +134,7 @@ int main(int argc, char** argv) {
 
   suimon::app::BenchOptions bench;
   CLI::App& bench_command =
-      *app.add_subcommand("bench", "decisions in this process, against the machine's own floors");
+      *app.add_subcommand("bench", "decisions in this process, against the machine's own floors; 15 s, 480 MB");
   bench_command.add_option("--keys", bench.keys, "random keys, in a table that is made for them")
       ->check(CLI::Range(std::uint64_t{10'000}, std::uint64_t{1} << 32))
       ->capture_default_str();

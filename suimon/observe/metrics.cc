@@ -158,7 +158,8 @@ void Metrics::render_store(std::string& out) const {
   line(out, "suimon_table_entries {}", figures.entries);
   describe(out, "suimon_table_bytes", "gauge", "Memory of the table.");
   line(out, "suimon_table_bytes {}", figures.bytes);
-  describe(out, "suimon_table_evictions_total", "counter", "States that owed something and had to go.");
+  describe(out, "suimon_table_evictions_total", "counter",
+           "States that owed something and had to go.");
   line(out, "suimon_table_evictions_total {}", figures.evictions);
   describe(out, "suimon_table_overflow_total", "counter",
            "Charges that met a full table and went to their limit's overflow bucket.");

@@ -20,14 +20,14 @@ constexpr std::uint64_t kCost = 2;
 
 struct Situation {
   const char* name;
-  std::vector<int> charges;  // which of the keys below
-  std::vector<int> known;    // which of them have state already
+  std::vector<int> charges;  // see charge_of()
+  std::vector<int> known;    // those that have state already
   bool reclaim = false;      // all places hold states that are full again
 
   friend void PrintTo(const Situation& situation, std::ostream* out) { *out << situation.name; }
 };
 
-// Keys 0 to 2; 3 stands for the state of a limit without a key.
+// Keys by number; 3 stands for the state of a limit without a key.
 Charge charge_of(int key) {
   return {.key = key_number(static_cast<std::uint64_t>(key)),
           .amount = kCost,
@@ -91,6 +91,9 @@ class KilledAtAnyStep : public testing::TestWithParam<Situation> {
     const std::uint64_t times = times_charged(ground);
     EXPECT_TRUE(std::ranges::equal(left, ground.table.bytes())) << "a look wrote";
     EXPECT_LE(times, kills);
+    // Others need the only descriptor first, while what it was for is still claimed.
+    EXPECT_TRUE(take(ground.over<RealSteps>(), {charge_of(4), charge_of(5)}));
+    EXPECT_EQ(times_charged(ground), times);
     EXPECT_TRUE(take(ground.over<RealSteps>(), charges()));
     EXPECT_EQ(times_charged(ground), times + 1);
     for (const Charge& charge : charges()) {
