@@ -133,8 +133,8 @@ int main(int argc, char** argv) {
   replay_command.callback([&] { code = suimon::run_replay(replay, std::cout, std::cerr); });
 
   suimon::app::BenchOptions bench;
-  CLI::App& bench_command =
-      *app.add_subcommand("bench", "decisions in this process, against the machine's own floors; 15 s, 480 MB");
+  CLI::App& bench_command = *app.add_subcommand(
+      "bench", "decisions in this process, against the machine's own floors; 15 s, 480 MB");
   bench_command.add_option("--keys", bench.keys, "random keys, in a table that is made for them")
       ->check(CLI::Range(std::uint64_t{10'000}, std::uint64_t{1} << 32))
       ->capture_default_str();

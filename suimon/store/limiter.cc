@@ -14,7 +14,6 @@ namespace suimon {
 struct Limiter::State {
   explicit State(table::Table t) : table(std::move(t)) {}
 
-  Shapes shapes;
   table::Table table;
   SipKey hash_key{};
   ShapeNumber shape = 0;
@@ -37,8 +36,10 @@ Result<Limiter> Limiter::make(const Options& options) {
   auto table = table::Table::make({.keys = options.max_keys, .shapes = 1, .descriptors = 1});
   if (!table) return tl::unexpected(table.error());
   auto state = std::make_unique<State>(std::move(*table));
+  // The table keeps what it needs of a shape.
+  const auto shapes = std::make_unique<Shapes>();
   auto shape =
-      state->shapes.assign("limiter", "", Algorithm::token_bucket, options.limit, Instant::min());
+      shapes->assign("limiter", "", Algorithm::token_bucket, options.limit, Instant::min());
   if (!shape) return tl::unexpected(shape.error());
   state->shape = (*shape)->number;
   state->hash_key = derive(random_secret(), "table", "limiter");

@@ -111,12 +111,30 @@ bool ReferenceStore::has_place(const Place& place, std::span<const Place> earlie
   return true;
 }
 
+// When an entry equals an absent one, by the parameters that are in force.
+Instant ReferenceStore::full_again(Entry& entry) {
+  const LedgerView written{entry.shape};
+  const LedgerView shape{&entry.shape->newest()};
+  if (!(written == shape)) {
+    entry.ledger = read_as(entry.ledger, written, shape, entry.ledger.at);
+    entry.shape = shape.shape;
+    entry.full_at = full_at(entry.ledger, shape);
+  }
+  return entry.full_at;
+}
+
+Instant ReferenceStore::full_at(const Ledger& ledger, LedgerView shape) {
+  return ledger.at + with_algorithm(shape.algorithm(), [&](auto algorithm) {
+           return algorithm.time_to_full(ledger, shape.scale());
+         });
+}
+
 // Drops one entry that equals an absent one, if a short look finds any.
 bool ReferenceStore::make_room(Shard& shard, Instant now) {
   const auto size = static_cast<std::uint32_t>(shard.entries.size());
   for (std::uint32_t look = 0; look < std::min(kLook, size); ++look) {
     shard.hand = shard.hand + 1 < size ? shard.hand + 1 : 0;
-    const Instant full_at = shard.entries[shard.hand].full_at;
+    const Instant full_at = full_again(shard.entries[shard.hand]);
     if (full_at > now || full_at == Instant::max()) continue;  // the end of time stands for later
     drop(shard, shard.hand);
     return true;
@@ -158,10 +176,7 @@ ReferenceStore::Account ReferenceStore::open(Place& place, Instant now) {
 void ReferenceStore::keep(const Place& place, const Account& account) {
   Shard& shard = *place.shard;
   const Ledger& ledger = account.step.after;
-  const Duration to_full = with_algorithm(account.shape.algorithm(), [&](auto algorithm) {
-    return algorithm.time_to_full(ledger, account.shape.scale());
-  });
-  const Entry entry{place.key, ledger, ledger.at + to_full, account.shape.shape};
+  const Entry entry{place.key, ledger, full_at(ledger, account.shape), account.shape.shape};
   const auto [at, added] =
       shard.index.try_emplace(place.key, static_cast<std::uint32_t>(shard.entries.size()));
   if (!added) {

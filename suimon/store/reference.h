@@ -64,6 +64,8 @@ class ReferenceStore final : public Store {
   const Shape* shape_of(const Charge& charge) const;
   bool has_place(const Place& place, std::span<const Place> earlier, Instant now);
   bool make_room(Shard& shard, Instant now);
+  static Instant full_again(Entry& entry);
+  static Instant full_at(const Ledger& ledger, LedgerView shape);
   void drop(Shard& shard, std::uint32_t at);
   Account open(Place& place, Instant now);
   void keep(const Place& place, const Account& account);

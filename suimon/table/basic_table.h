@@ -167,6 +167,7 @@ class BasicTable {
     bool absent = false;   // no state yet
     bool claimed = false;  // by another decision
     bool marked = false;   // `seen` is a mark of ours
+    bool other_tier = false;
   };
   struct Group {
     InlineVector<Account<Word, ShapeView>, kMostCharges> accounts;
@@ -193,19 +194,28 @@ class BasicTable {
 
   // What a live state is, as `shape` reads it. `shape` becomes newer if the state already is:
   // another thread has seen a change of parameters that this one had not.
-  Word read_in(ShapeView& shape, const Slot& live, Instant now) const {
+  //
+  // A change of tier is read as of `now`, but not before H, which is raised to that instant when
+  // the result is kept: otherwise a clock that lags would count what flowed in since at one rate,
+  // and let it flow in once more at the other.
+  struct Reading {
+    Word word;
+    bool other_tier = false;
+  };
+  Reading read_in(ShapeView& shape, const Slot& live, Instant now) const {
     if (shape_of(live.id) == shape.number()) [[likely]]
-      return {live.word};
+      return {{live.word}};
     shape = shape.newest();
     if (shape_of(live.id) >= memory_.size.shapes) return {};
     const ShapeView from(memory_.shapes, shape_of(live.id));
     if (!from.is_ready()) return {};
     if (!kCures.change_at_its_instant) {
-      return with_algorithm(shape.algorithm(), [&](auto algorithm) {
+      return {with_algorithm(shape.algorithm(), [&](auto algorithm) {
         return algorithm.convert(Word{live.word}, from.scale(), shape.scale(), now);
-      });
+      })};
     }
-    return read_as(Word{live.word}, from, shape, now);
+    const Instant when = std::max(now, places_.horizon());
+    return {read_as(Word{live.word}, from, shape, when), !(from.newest() == shape)};
   }
 
   static Step<Word> decide(const ShapeView& shape, Word word, const Charge& charge, Instant now) {
@@ -225,10 +235,12 @@ class BasicTable {
       live = *state;
       if (kind_of(live.id) == Kind::empty) now = std::max(now, places_.horizon());
     }
-    const Word word = kind_of(live.id) == Kind::empty ? Word{} : read_in(shape, live, now);
-    const Step<Word> step = decide(shape, word, charge, now);
+    const bool absent = kind_of(live.id) == Kind::empty;
+    const Reading reading = absent ? Reading{} : read_in(shape, live, now);
+    const Step<Word> step = decide(shape, reading.word, charge, now);
     out = step.decision;
     if (!step.writes) return true;
+    if (reading.other_tier) places_.raise_horizon(now);
     if (claimed) [[unlikely]] {
       claims_.settle(slot, seen);
       return false;
@@ -332,7 +344,7 @@ class BasicTable {
   Placing place_newcomers(Group& group, Instant now);
   void send_to_overflow(Group& group, std::size_t spot);
   void drop_marks(Group& group);
-  bool commit(Group& group);
+  bool commit(Group& group, Instant now);
 
   Memory memory_;
   Places<Steps, kCures> places_;

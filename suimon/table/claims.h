@@ -170,7 +170,8 @@ class Claims {
       for (std::uint32_t i = 0; i < count; ++i) {
         Descriptor& descriptor = memory_.descriptors[own + i];
         const std::uint64_t holder = Steps::load(descriptor.holder);
-        if (holder != 0 && Steps::is_gone(holder) && Steps::cas(descriptor.holder, holder, self)) {
+        if (holder != 0 && Steps::is_gone(holder, own != 0) &&
+            Steps::cas(descriptor.holder, holder, self)) {
           finish(descriptor);
           return descriptor;
         }

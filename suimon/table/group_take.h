@@ -60,7 +60,7 @@ bool BasicTable<Steps, kCures>::take_all(std::span<const Charge> charges,
         account.now = begin.now;
       }
       const bool taken = decide_jointly(group.accounts.all());
-      if (taken && commit(group)) return answer(true);
+      if (taken && commit(group, now)) return answer(true);
       drop_marks(group);
       if (!taken) return answer(false);
     } else {
@@ -75,17 +75,18 @@ template <class Steps, Cures kCures>
 void BasicTable<Steps, kCures>::list(Group& group, std::span<const Charge> charges) {
   for (const Charge& charge : charges) {
     Slot* const own = kCures.own_places && charge.keyless ? &own_of(charge).keyless : nullptr;
+    const Candidates key = places_.candidates(charge.key);
     std::size_t place = 0;
     for (; place < group.spots.size(); ++place) {
       const Spot& other = group.spots[place];
+      // By what the table tells keys apart by: two that look the same there are one state.
       if (own != nullptr ? own == other.own
-                         : other.own == nullptr && other.charge->key == charge.key) {
+                         : other.own == nullptr && other.key.fingerprint == key.fingerprint) {
         break;
       }
     }
     if (place == group.spots.size()) {
-      group.spots.emplace_back(
-          Spot{.charge = &charge, .key = places_.candidates(charge.key), .own = own});
+      group.spots.emplace_back(Spot{.charge = &charge, .key = key, .own = own});
     }
     auto& account = group.accounts.emplace_back();
     account.charge = &charge;
@@ -100,12 +101,15 @@ bool BasicTable<Steps, kCures>::open(Group& group, Instant now) {
     Spot& spot = group.spots[i];
     Slot live;
     if (!look_at(spot, live)) return false;
+    spot.other_tier = false;
     for (auto& account : group.accounts) {
       if (account.place != i) continue;
       account.shape = ShapeView(memory_.shapes, account.charge->shape).newest();
       account.now = now;
       if (!spot.absent) {
-        account.stored = read_in(account.shape, live, now);
+        const Reading reading = read_in(account.shape, live, now);
+        account.stored = reading.word;
+        spot.other_tier = spot.other_tier || reading.other_tier;
       } else if (spot.own == nullptr) {
         const Start begin = start(account.shape, now, places_.horizon());
         account.stored = begin.word;
@@ -212,7 +216,7 @@ void BasicTable<Steps, kCures>::drop_marks(Group& group) {
 
 // Changes all states as one. False when one of them has changed meanwhile.
 template <class Steps, Cures kCures>
-bool BasicTable<Steps, kCures>::commit(Group& group) {
+bool BasicTable<Steps, kCures>::commit(Group& group, Instant now) {
   InlineVector<Change, kMostCharges> changes;
   for (const bool own : {false, true}) {
     for (std::size_t i = 0; i < group.spots.size(); ++i) {
@@ -223,6 +227,7 @@ bool BasicTable<Steps, kCures>::commit(Group& group) {
         if (account.place == i && account.step.writes) last = &account;
       }
       if (last == nullptr) continue;
+      if (spot.other_tier) places_.raise_horizon(now);
       const std::uint64_t fingerprint = own ? 0 : spot.key.fingerprint;
       changes.emplace_back(
           Change{spot.slot,

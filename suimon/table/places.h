@@ -141,6 +141,13 @@ class Places {
     }
   }
 
+  void raise_horizon(Instant now) {
+    const std::uint64_t wanted = detail::unsigned_ns(now);
+    for (;;) {
+      const std::uint64_t horizon = Steps::load(memory_.header->horizon);
+      if (horizon >= wanted || Steps::cas(memory_.header->horizon, horizon, wanted)) return;
+    }
+  }
   Instant horizon() const { return from_unsigned(Steps::load(memory_.header->horizon)); }
 
  private:
@@ -205,6 +212,13 @@ class Places {
     return best;
   }
 
+  // A state as the parameters in force read it: nobody gives way by what was true before a reload.
+  static Word in_force(ShapeView& shape, const Slot& seen, Instant now) {
+    const ShapeView written = shape;
+    shape = shape.newest();
+    return read_as(Word{seen.word}, written, shape, now);
+  }
+
   Rank rank_of(const Slot& seen, Instant now, Instant horizon) const {
     switch (kind_of(seen.id)) {
       case Kind::empty:
@@ -216,10 +230,10 @@ class Places {
       case Kind::live:
         break;
     }
-    const ShapeView shape(memory_.shapes, shape_of(seen.id));
+    ShapeView shape(memory_.shapes, shape_of(seen.id));
     if (shape_of(seen.id) >= memory_.size.shapes || !shape.is_ready()) return Rank::empty;
+    const Word word = in_force(shape, seen, now);
     return with_algorithm(shape.algorithm(), [&](auto algorithm) {
-      const Word word{seen.word};
       if (kCures.horizon && horizon > now + -kNearby &&
           algorithm.is_full(word, shape.scale(), horizon)) {
         return Rank::full_at_horizon;
@@ -230,9 +244,9 @@ class Places {
 
   // Of those who owe something, who goes: the least share of its capacity, never who is limited.
   void consider(Choice& best, Slot& slot, const Slot& seen, Instant now) const {
-    const ShapeView shape(memory_.shapes, shape_of(seen.id));
+    ShapeView shape(memory_.shapes, shape_of(seen.id));
+    const Word word = in_force(shape, seen, now);
     with_algorithm(shape.algorithm(), [&](auto algorithm) {
-      const Word word{seen.word};
       const detail::Scale& scale = shape.scale();
       if (kCures.spare_limited && algorithm.is_limited(word, scale, now, shape.largest_cost())) {
         return;
@@ -245,14 +259,6 @@ class Places {
       best.weight = weight;
       best.forgiven = algorithm.owed(word, scale, now);
     });
-  }
-
-  void raise_horizon(Instant now) {
-    const std::uint64_t wanted = detail::unsigned_ns(now);
-    for (;;) {
-      const std::uint64_t horizon = Steps::load(memory_.header->horizon);
-      if (horizon >= wanted || Steps::cas(memory_.header->horizon, horizon, wanted)) return;
-    }
   }
 
   static Instant from_unsigned(std::uint64_t ns) {

@@ -27,24 +27,34 @@ struct Numbers {
 
 const bool kWideLoads = __builtin_cpu_supports("avx") != 0;
 
-RealSteps::ThreadNumber::ThreadNumber() {
-  Numbers& numbers = Numbers::instance();
-  const std::lock_guard lock(numbers.mutex);
-  const auto free = std::find(numbers.taken.begin(), numbers.taken.end(), false);
-  value = static_cast<unsigned>(free - numbers.taken.begin());
-  if (free == numbers.taken.end()) numbers.taken.push_back(false);
-  numbers.taken[value] = true;
-}
+struct RealSteps::Enrolled {
+  Enrolled() {
+    Numbers& numbers = Numbers::instance();
+    const std::lock_guard lock(numbers.mutex);
+    const auto free = std::find(numbers.taken.begin(), numbers.taken.end(), false);
+    number = static_cast<unsigned>(free - numbers.taken.begin());
+    if (free == numbers.taken.end()) numbers.taken.push_back(false);
+    numbers.taken[number] = true;
+  }
+  ~Enrolled() {
+    Numbers& numbers = Numbers::instance();
+    const std::lock_guard lock(numbers.mutex);
+    numbers.taken[number] = false;
+    number = kEnded;
+  }
+};
 
-RealSteps::ThreadNumber::~ThreadNumber() {
-  Numbers& numbers = Numbers::instance();
-  const std::lock_guard lock(numbers.mutex);
-  numbers.taken[value] = false;
-}
+void RealSteps::enroll() { static thread_local const Enrolled enrolled; }
 
 std::uint32_t RealSteps::process_number = [] {
   // Asking the system each time would cost more than the decision.
-  pthread_atfork(nullptr, nullptr, [] { process_number = static_cast<std::uint32_t>(::getpid()); });
+  // And no child must find the numbers locked by a thread that it does not have.
+  pthread_atfork([] { Numbers::instance().mutex.lock(); },
+                 [] { Numbers::instance().mutex.unlock(); },
+                 [] {
+                   Numbers::instance().mutex.unlock();
+                   process_number = static_cast<std::uint32_t>(::getpid());
+                 });
   return static_cast<std::uint32_t>(::getpid());
 }();
 
@@ -54,9 +64,10 @@ void RealSteps::back_off(unsigned attempt) {
   for (unsigned i = 0; i < turns; ++i) pause();
 }
 
-bool RealSteps::is_gone(std::uint64_t holder) {
+bool RealSteps::is_gone(std::uint64_t holder, bool of_this_process) {
   const auto process = static_cast<pid_t>(holder >> 32);
-  return process != static_cast<pid_t>(process_number) && ::kill(process, 0) != 0 && errno == ESRCH;
+  if (process == static_cast<pid_t>(process_number)) return false;
+  return of_this_process || (::kill(process, 0) != 0 && errno == ESRCH);
 }
 
 }  // namespace suimon::table

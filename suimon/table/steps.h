@@ -69,7 +69,11 @@ struct RealSteps {
   static void keep(Slot*& pointer) { asm("" : "+r"(pointer)); }
 
   // A small number that no other living thread of this process has.
-  static unsigned thread() { return thread_number.value; }
+  static unsigned thread() {
+    if (number == kNoNumber) [[unlikely]]
+      enroll();
+    return number;
+  }
 
   // A number that no insertion of this table has ever had.
   static std::uint64_t nonce(Shard* shards) {
@@ -85,7 +89,9 @@ struct RealSteps {
   static std::uint64_t self() {
     return std::uint64_t{process_number} << 32 | (std::uint64_t{thread()} + 1);
   }
-  static bool is_gone(std::uint64_t holder);
+  // `of_this_process`: nobody else can hold anything here, so another process's holder is one that
+  // a fork copied.
+  static bool is_gone(std::uint64_t holder, bool of_this_process);
 
  private:
   __extension__ typedef unsigned __int128 Wide __attribute__((may_alias));
@@ -93,13 +99,13 @@ struct RealSteps {
 
   static Wide wide(const Slot& slot) { return static_cast<Wide>(slot.word) << 64 | slot.id; }
 
-  // The smallest number that is free, from a thread's first decision to its end.
-  struct ThreadNumber {
-    ThreadNumber();
-    ~ThreadNumber();
-    unsigned value;
-  };
-  static inline thread_local const ThreadNumber thread_number;
+  // The smallest number that is free, from a thread's first need to its end. From then on it has
+  // one that nobody owns anything by: destructors of other thread-local objects may still decide.
+  static constexpr unsigned kNoNumber = ~0U;
+  static constexpr unsigned kEnded = kNoNumber - 1;
+  struct Enrolled;
+  static void enroll();
+  static inline thread_local constinit unsigned number = kNoNumber;
   static std::uint32_t process_number;  // a forked child corrects it
 };
 

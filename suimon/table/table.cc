@@ -1,13 +1,16 @@
 #include "suimon/table/table.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace suimon::table {
 
 Result<Table> Table::make(const Options& options) {
   Size size = Size::for_keys(options.keys, options.shapes, options.descriptors);
-  // Thread numbers are unique within a process only.
-  if (!options.shared) size.own_descriptors = options.descriptors - 1;
+  // Most descriptors belong to threads, by their numbers, which are unique in one process only.
+  if (!options.shared) {
+    size.own_descriptors = options.descriptors - std::max(1U, options.descriptors / 5);
+  }
   auto region = Region::make(Memory::bytes_for(size), options.shared);
   if (!region) return tl::unexpected(region.error());
   return Table(std::move(*region), size);

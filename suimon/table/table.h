@@ -1,8 +1,9 @@
 // The table that programs use: BasicTable over this machine's steps, in memory of its own.
 //
 // Thread rule: any thread may call take() at any time; adopt() is for one thread at a time. No call
-// locks, allocates or enters the system. Complexity: O(1) a charge: at most twelve slots are looked
-// at. Protocol, hazards and cures: basic_table.h, cures.h.
+// locks, allocates or enters the system, except a thread's first, which takes a number. Complexity:
+// O(1) a charge: at most twelve slots are looked at. Protocol, hazards and cures: basic_table.h,
+// cures.h.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,7 @@ class Table {
   struct Options {
     std::uint64_t keys = 1'000'000;  // that are to have state at once; 24 bytes each
     std::uint32_t shapes = Shapes::kMost;
-    std::uint32_t descriptors = 256;  // decisions over several states under way at once
+    std::uint32_t descriptors = 320;  // decisions over several states under way at once
     bool shared = false;              // forked processes share it, instead of copying it
   };
 

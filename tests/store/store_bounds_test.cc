@@ -201,6 +201,32 @@ TEST_P(StoreBounds, StatesThatComeAndGoKeepTheBoundWithClocksThatLag) {
   }
 }
 
+// Who is limited since a reload does not give way by what was true before it.
+TEST_P(StoreBounds, ALowerRateOrCapacityPardonsNobody) {
+  for (const Limit& lower : {Limit{100, per_day(1)}, Limit{10, per_second(100)}}) {
+    StoreWithLimit s(bounded(10), {100, per_second(100)}, at(0s));
+    const std::uint64_t spent = lower.capacity == 100 ? 100 : 95;
+    ASSERT_TRUE(s.apply(Op::take, spent, at(0s), kA).allowed());
+    s.change(lower, at(0s));
+    const Instant later = lower.capacity == 100 ? at(2s) : at(0s);
+    fill(s, 10, later);
+    EXPECT_TRUE(s.apply(Op::take, lower.capacity == 100 ? 1 : 6, later, kA).limited())
+        << lower.capacity;
+  }
+}
+
+// Who is full again by the rate in force gives way, though the old one would have taken days.
+TEST_P(StoreBounds, AHigherRateMakesRoomSooner) {
+  StoreWithLimit s(bounded(10), {10, per_day(1)}, at(0s));
+  for (std::uint64_t i = 0; i < 200; ++i) s.apply(Op::take, 10, at(0s), key_number(i));
+  s.change({10, per_second(10)}, at(0s));
+  const std::uint64_t overflows = s.store->figures().overflows;
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    ASSERT_TRUE(s.apply(Op::take, 10, at(1000s), key_number(1'000 + i)).allowed()) << i;
+  }
+  EXPECT_EQ(s.store->figures().overflows, overflows);
+}
+
 TEST_P(StoreBounds, TheEndOfTimeDropsNobodyWhoOwes) {
   StoreWithLimit s(bounded(1), {10, per_day(1)});
   ASSERT_TRUE(s.apply(Op::take, 10, Instant::max(), kA).allowed());

@@ -341,6 +341,21 @@ TEST_P(StoreContract, AnotherTierIsReadAsOfTheRequestAndHandsOutNothing) {
   }
 }
 
+// One client under two tiers, one of whose clocks lags: what flowed in at one rate does not flow in
+// once more at the other.
+TEST_P(StoreContract, TwoTiersAndAClockThatLagsMintNothing) {
+  StoreWithLimit s(GetParam(), {60, per_second(1)}, at(0s));
+  const ShapeNumber free = s.shape;
+  const ShapeNumber pro = s.add("limit", {1000, per_second(50)}, at(0s), "pro");
+  std::uint64_t granted = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const Instant now = at(10s + i * 2us);
+    granted += take_one(*s.store, {.key = kA, .shape = free}, now).granted();
+    granted += take_one(*s.store, {.key = kA, .shape = pro}, now + -50ms).granted();
+  }
+  EXPECT_LE(granted, 1000u + 2u);  // 40 ms at 50/s
+}
+
 TEST(StoreUrls, SayWhichPartIsWrong) {
   EXPECT_TRUE(open_store("memory://"));
   EXPECT_TRUE(open_store("memory://?max_keys=5"));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <new>
+#include <utility>
 
 #include "tests/table/children.h"
 #include "tests/table/scene.h"
@@ -51,6 +52,11 @@ class Killed : public testing::Test {
         page(shared_page()),
         reports(*new(page.data()) Reports) {
     shape = scene.add("limit", {1'000'000'000, per_second(1)});
+  }
+  ~Killed() override {
+    for (Worker& worker : workers) {
+      if (worker.process > 0) end(worker);
+    }
   }
   static Region shared_page() {
     auto made = Region::make(sizeof(Reports), true);
@@ -107,6 +113,10 @@ class Killed : public testing::Test {
     const std::uint64_t stream = 600 + number + kWorkers * worker.starts++;
     worker.process = start_child([&] { work(stream); });
     ASSERT_GT(worker.process, 0);
+  }
+  static void end(Worker& worker) {
+    EXPECT_EQ(::kill(worker.process, SIGKILL), 0);
+    EXPECT_TRUE(was_killed(std::exchange(worker.process, 0)));
   }
   // Waits until the workers have made so many more calls; false when they do not.
   bool go_on(std::uint64_t calls) const {
@@ -169,8 +179,7 @@ TEST_F(Killed, ProcessesLeaveNothingThatIsChargedInPartAndBlockNobody) {
     ASSERT_TRUE(go_on(dice.any_size(1, 2'000))) << "blocked after " << kill << " kills";
     const std::uint64_t number = dice.uniform(0, kWorkers - 1);
     const pid_t process = workers[number].process;
-    ASSERT_EQ(::kill(process, SIGKILL), 0);
-    ASSERT_TRUE(was_killed(process));
+    end(workers[number]);
     for (std::uint32_t i = 0; i < kDescriptors; ++i) {
       const std::uint64_t holder = RealSteps::load(scene.memory.descriptors[i].holder);
       with_descriptor += holder >> 32 == static_cast<std::uint64_t>(process) ? 1 : 0;
@@ -180,7 +189,7 @@ TEST_F(Killed, ProcessesLeaveNothingThatIsChargedInPartAndBlockNobody) {
   // They go on, and all come to their end.
   ASSERT_TRUE(go_on(1'000));
   reports.stop = true;
-  for (const Worker& worker : workers) EXPECT_FALSE(was_killed(worker.process));
+  for (Worker& worker : workers) EXPECT_FALSE(was_killed(std::exchange(worker.process, 0)));
 
   EXPECT_LT(held(), kDescriptors) << "the last one alive was served";
   expect_all_or_nothing();

@@ -62,9 +62,9 @@ struct StoppedSteps : table::RealSteps {
     announce();
     Real::count(shards, figure, by);
   }
-  static bool is_gone(std::uint64_t holder) {
+  static bool is_gone(std::uint64_t holder, bool of_this_process) {
     announce();
-    return Real::is_gone(holder);
+    return Real::is_gone(holder, of_this_process);
   }
 };
 
