@@ -7,6 +7,7 @@
 // uncommitted, nothing was charged; committed, all of it was.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 
@@ -176,18 +177,23 @@ class Claims {
           return descriptor;
         }
       }
-      Steps::pause();
+      Steps::yield();
     }
   }
 
-  // Does for an owner that is gone what it did not come to do.
+  // Does for an owner that is gone what it did not come to do. What it wrote down lies in memory
+  // that others may have damaged, so nothing in it is believed to be in range.
   void finish(Descriptor& descriptor) {
     const std::uint64_t status = Steps::load(descriptor.status);
     const std::uint64_t seq = seq_of(status);
     if (state_of(status) == State::idle) return;
     Steps::cas(descriptor.status, status_of(seq, State::undecided), status_of(seq, State::aborted));
     const bool committed = state_of(Steps::load(descriptor.status)) == State::committed;
-    for (std::size_t i = 0; i < descriptor.count; ++i) release(descriptor, seq, i, committed);
+    const std::size_t slots = Memory::bytes_for(memory_.size) / sizeof(Slot);
+    const std::size_t count = std::min<std::size_t>(descriptor.count, kMostCharges);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (descriptor.entries[i].slot < slots) release(descriptor, seq, i, committed);
+    }
     Steps::store(descriptor.status, status_of(seq + 1, State::idle));
   }
 

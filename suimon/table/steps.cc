@@ -1,6 +1,7 @@
 #include "suimon/table/steps.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -57,6 +58,8 @@ std::uint32_t RealSteps::process_number = [] {
                  });
   return static_cast<std::uint32_t>(::getpid());
 }();
+
+void RealSteps::yield() { ::sched_yield(); }
 
 void RealSteps::back_off(unsigned attempt) {
   const unsigned longest = 16U << std::min(attempt, 8U);

@@ -54,6 +54,8 @@ struct RealSteps {
   }
 
   static void pause() { __builtin_ia32_pause(); }
+  // For who waits until others have done: their threads may need this processor.
+  static void yield();
   // Waits a little longer each time, and each thread differently: two that broke each other's
   // claims do not meet again.
   static void back_off(unsigned attempt);

@@ -15,7 +15,7 @@ TEST(ModelOfKilled, InOppositeOrderAndThenAnotherPair) {
     scenario.fine = kLong;
     expect_right(scenario.residents.empty() ? "two new pairs, one killed, then another"
                                             : "two living pairs, one killed, then another",
-                 scenario, {.kills = 1, .alone_every = 1});
+                 scenario, {.attempts = kAttempts, .kills = 1, .alone_every = 1});
   }
 }
 

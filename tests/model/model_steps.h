@@ -47,6 +47,7 @@ struct ModelSteps {
   }
 
   static void pause() {}
+  static void yield() {}
   static void back_off(unsigned attempt) { Behaviour::current().here().attempts = attempt; }
   static void prefetch(const void*) {}
   static void prefetch_to_write(const void*) {}

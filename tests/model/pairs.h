@@ -12,6 +12,8 @@
 namespace suimon::model {
 
 inline const bool kLong = test::stretch() > 1;
+// How often a decision begins again.
+inline const std::uint64_t kAttempts = kLong ? 2 : 1;
 
 inline const Key kA = client('A', 0, 1);
 inline const Key kB = client('B', 1, 2);

@@ -23,7 +23,8 @@ TEST(ModelOfPairs, WhatADecisionWroteDownIsReadAsAWholeOrNotAtAll) {
         .residents = {{0, kA, 10ns, 0}, {1, kB, 50ns, kOfB}, {2, c, 50ns, kOfB}},
         .actors = {twice, reader},
         .fine = true};
-    expect_right("two decisions of one thread, read word by word", scenario, {.alone_every = 1});
+    expect_right("two decisions of one thread, read word by word", scenario,
+                 {.attempts = kAttempts, .alone_every = 1});
   }
 }
 
@@ -31,7 +32,7 @@ TEST(ModelOfPairs, InOppositeOrder) {
   for (Scenario scenario : {living({pair(), turned_pair()}), absent({pair(), turned_pair()})}) {
     scenario.fine = kLong;
     expect_right(scenario.residents.empty() ? "two new pairs" : "two living pairs", scenario,
-                 {.alone_every = 1});
+                 {.attempts = kAttempts, .alone_every = 1});
   }
 }
 
@@ -47,6 +48,13 @@ TEST(ModelOfPairs, BesideSingleTakesOfBoth) {
   const std::vector<Actor> actors{pair(), takes(0ns, {one(kA)}), takes(0ns, {one(kB)})};
   expect_right("a living pair and two single takes", living(actors), bounds);
   expect_right("a new pair and two single takes", absent(actors), bounds);
+}
+
+// Also while the claims of a decision are not yet released.
+TEST(ModelOfPairs, ALookSeesWhatIsDecided) {
+  const std::vector<Actor> actors{pair(), takes(0ns, {look(one(kA))}), takes(0ns, {one(kB)})};
+  expect_right("a living pair and a look", living(actors), {.attempts = 1, .alone_every = 1});
+  expect_right("a new pair and a look", absent(actors), {.attempts = 1, .alone_every = 1});
 }
 
 TEST(ModelOfPairs, WithTheOneStateOfALimitWithoutAKey) {

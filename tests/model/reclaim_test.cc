@@ -27,7 +27,7 @@ TEST(ModelOfReclaim, AStateIsTakenFromWhileItGivesWay) {
 
 TEST(ModelOfReclaim, SomebodyTakesAgainAfterHisStateHasGone) {
   run_some("one thread takes twice, others take from that key and another", kTables * 81 * 3 * 2,
-           2 * test::stretch(), {.nonces = 2, .alone_every = 100}, [](Choice choice) {
+           test::stretch(), {.nonces = 2, .alone_every = 100}, [](Choice choice) {
              Scenario scenario = table_of_residents(choice);
              for (const Key& key : {kA, kA, somebody('B', choice.of(3))}) {
                scenario.actors.push_back(takes(kClocks[choice.of(3)], {charge(key)}));

@@ -73,6 +73,10 @@ inline Charge charge(const Key& key, std::uint64_t amount = 1, ShapeNumber shape
 inline Charge keyless(std::uint64_t amount = 1, ShapeNumber shape = 0) {
   return {.key = client('_'), .amount = amount, .shape = shape, .keyless = true};
 }
+inline Charge look(Charge charge) {
+  charge.op = Op::peek;
+  return charge;
+}
 inline Actor takes(Duration now, std::initializer_list<Charge> charges) {
   return {.calls = {{at(now), charges}}};
 }

@@ -14,7 +14,7 @@ namespace suimon::model {
 
 inline constexpr unsigned kMostThreads = 4;
 inline constexpr unsigned kMostCells = 112;
-inline constexpr unsigned kMostNotes = 12;
+inline constexpr unsigned kMostNotes = 20;
 
 // Where a thread is (behaviour.h).
 using NodeId = std::uint32_t;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "suimon/core/algorithms/token_bucket_word.h"
 #include "suimon/detail/token_word.h"
 
 namespace suimon::model {
@@ -11,13 +12,18 @@ using table::Kind;
 using table::Slot;
 
 TableLaw::TableLaw(const Scenario& scenario, World& world, Behaviour& behaviour, bool structure)
-    : scenario_(scenario), world_(world), behaviour_(behaviour), structure_(structure) {
+    : scenario_(scenario),
+      world_(world),
+      behaviour_(behaviour),
+      structure_(structure),
+      readings_{scenario.horizon} {
   for (const Resident& resident : scenario.residents) {
     add({.fingerprint = table::fingerprint_of(resident.key), .shape = resident.shape});
   }
   for (const Actor& actor : scenario.actors) {
     auto& calls = of_calls_.emplace_back();
     for (const Call& call : actor.calls) {
+      readings_.push_back(call.now);
       auto& charges = calls.emplace_back();
       for (const Charge& charge : call.charges) {
         table::OwnPlaces& own = world.memory().own[charge.shape];
@@ -30,33 +36,30 @@ TableLaw::TableLaw(const Scenario& scenario, World& world, Behaviour& behaviour,
       }
     }
   }
-  assert(kMostThreads + places_.size() <= kMostNotes);
+  static_assert(kMostThreads + 2 * kMostPlaces <= kMostNotes);
+  assert(places_.size() <= kMostPlaces);
 }
 
 std::size_t TableLaw::add(const Place& place) {
-  const auto known = std::find(places_.begin(), places_.end(), place);
+  const auto known = std::find_if(places_.begin(), places_.end(),
+                                  [&](const Place& other) { return other.is(place); });
+  const auto number = static_cast<std::size_t>(known - places_.begin());
   if (known == places_.end()) places_.push_back(place);
-  return static_cast<std::size_t>(std::find(places_.begin(), places_.end(), place) -
-                                  places_.begin());
+  return number;
 }
 
 const char* TableLaw::after(const State& before, State& now, unsigned thread, bool wrote) {
-  if ((now.note(thread) & started) == 0) {
-    now.set_note(thread, now.note(thread) | started | (lacks(before, thread) ? refusable : 0));
+  if ((now.note(thread) & kStarted) == 0) {
+    now.set_note(thread, now.note(thread) | kStarted | right_answer(before, thread));
   }
   if (wrote) {
     if (horizon(now) < horizon(before)) return "H fell";
     if (const char* wrong = structure_ ? compare(before, now, thread) : nullptr) return wrong;
-    note_refusals(now);
+    note_answers(now);
   }
   const bool done =
       behaviour_.local(now.node(thread)).calls != behaviour_.local(before.node(thread)).calls;
   return done ? answered(now, thread) : nullptr;
-}
-
-const char* TableLaw::at_end(const State& state) {
-  if (const char* wrong = windows(state)) return wrong;
-  return structure_ ? leftovers(state) : nullptr;
 }
 
 bool TableLaw::watches(unsigned cell) const {
@@ -70,24 +73,37 @@ bool TableLaw::watches(unsigned cell) const {
   return !is_of_descriptors;
 }
 
-// Who could be refused by what stands there now.
-void TableLaw::note_refusals(State& state) const {
+// What each call could be answered by what stands there now.
+void TableLaw::note_answers(State& state) const {
   for (unsigned i = 0; i < scenario_.actors.size(); ++i) {
     const std::uint64_t note = state.note(i);
-    if ((note & started) == 0 || (note & refusable) != 0 || state.node(i) == kKilled) continue;
-    if (lacks(state, i)) state.set_note(i, note | refusable);
+    if ((note & kStarted) == 0 || state.node(i) == kKilled) continue;
+    state.set_note(i, note | right_answer(state, i));
   }
+}
+
+// Of a take, only a refusal needs this: an admission is seen as a change.
+std::uint64_t TableLaw::right_answer(const State& state, unsigned thread) const {
+  if ((state.note(thread) & kRefusable) == 0 && lacks(state, thread)) return kRefusable;
+  const std::uint64_t number = behaviour_.local(state.node(thread)).calls;
+  const std::vector<Call>& calls = scenario_.actors[thread].calls;
+  const bool looks = number < calls.size() && calls[number].charges[0].op == Op::peek;
+  return looks && !lacks(state, thread) ? kAdmissible : 0;
 }
 
 // A call has been answered: as it was charged, and refused only if tokens were lacking meanwhile.
 const char* TableLaw::answered(State& now, unsigned thread) {
   const Local& local = behaviour_.local(now.node(thread));
   const std::uint64_t note = now.note(thread);
-  now.set_note(thread, note & ~(started | charged | refusable));
+  const bool looked = scenario_.actors[thread].calls[local.calls - 1].charges[0].op == Op::peek;
+  now.set_note(thread, note & ~(kStarted | kCharged | kRefusable | kAdmissible));
   const bool taken = (local.told[local.calls - 1][0].outcome & 1) != 0;
-  if (structure_ && taken && (note & charged) == 0) return "allowed, and nothing was charged";
-  if (structure_ && !taken && (note & charged) != 0) return "refused, and yet it was charged";
-  if (!taken && (note & refusable) == 0) {
+  if (looked) {
+    return (note & (taken ? kAdmissible : kRefusable)) != 0 ? nullptr : "a look saw what never was";
+  }
+  if (structure_ && taken && (note & kCharged) == 0) return "allowed, and nothing was charged";
+  if (structure_ && !taken && (note & kCharged) != 0) return "refused, and yet it was charged";
+  if (!taken && (note & kRefusable) == 0) {
     return "refused, though the tokens were there all the time";
   }
   return nullptr;
@@ -109,8 +125,11 @@ bool TableLaw::lacks(const State& state, unsigned thread) const {
     for (const std::size_t place : {places.place, places.overflow}) {
       const Slot is = standing(state, places_[place]).state;
       if (is.id == 0) continue;
-      const detail::Scale& scale = scale_of(places_[place]);
-      if (!detail::take(scale, is.word, call.now, call.charges[i].amount).fits) return true;
+      const Charge& charge = call.charges[i];
+      const bool same = table::shape_of(is.id) == charge.shape;
+      const Instant when = same ? call.now : std::max(call.now, horizon(state));
+      const std::uint64_t word = read_as(is, charge.shape, when);
+      if (!detail::take(scale(charge.shape), word, when, charge.amount).fits) return true;
     }
   }
   return false;
@@ -167,15 +186,17 @@ const char* TableLaw::compare(const State& before, State& now, unsigned thread) 
     if (is.orphaned) return "a claim belongs to no decision";
     if (was.state == is.state) continue;
     const char* wrong = nullptr;
+    const auto& charges = of_calls_[thread][number];
     if (is.state.id == 0) {
-      wrong = gone(now, i, was.state, call.now, now);
+      // Of a pair, one may go for the other like anybody.
+      const bool own = charges.size() == 1 && charges[0].place == i;
+      wrong = gone(now, i, was.state, call.now, own);
     } else {
-      const auto& charges = of_calls_[thread][number];
       bool asked = false;
       for (std::size_t c = 0; c < charges.size() && !asked; ++c) {
         asked = charges[c].place == i || charges[c].overflow == i;
         if (!asked) continue;
-        wrong = charged_rightly(now, i, was.state, is.state, {call.now, {call.charges[c]}});
+        wrong = charged_rightly(now, i, was.state, is.state, call.now, call.charges[c]);
         if (charges[c].overflow == i) {
           now.set_note(thread, now.note(thread) | overflowed(number, c));
         }
@@ -187,43 +208,47 @@ const char* TableLaw::compare(const State& before, State& now, unsigned thread) 
   }
   if (changed == 0) return nullptr;
   if (changed != call.charges.size()) return "a part of a decision was charged without the rest";
-  if ((now.note(thread) & charged) != 0) return "a decision was charged twice";
-  now.set_note(thread, now.note(thread) | charged);
+  if ((now.note(thread) & kCharged) != 0) return "a decision was charged twice";
+  now.set_note(thread, now.note(thread) | kCharged);
   return nullptr;
 }
 
 // A state has been taken away. How far it reached is noted: nobody new may start before that.
-const char* TableLaw::gone(const State& now, std::size_t place, const Slot& was, Instant clock,
-                           State& notes) const {
+const char* TableLaw::gone(State& now, std::size_t place, const Slot& was, Instant clock,
+                           bool own) const {
   const unsigned note = note_of(place);
-  const detail::Scale& scale = scale_of(places_[place]);
   if (was.word <= detail::unsigned_ns(horizon(now))) {
-    notes.set_note(note, std::max(notes.note(note), was.word));
+    now.set_note(note, std::max(now.note(note), was.word));
     return nullptr;
   }
   if (was.word <= detail::unsigned_ns(clock)) return "a state gave way before H was raised";
-  const std::uint64_t cost = world_.memory().shapes[places_[place].shape].largest_cost;
-  if (!detail::take(scale, was.word, clock, cost).fits) return "a limited client was taken away";
-  notes.set_note(note, kPardoned);
+  const table::ShapeRecord& shape = world_.memory().shapes[table::shape_of(was.id)];
+  if (!detail::take(shape.scale, was.word, clock, shape.largest_cost).fits)
+    return "a limited client was taken away";
+  if (own) return "somebody took his own state away";
+  now.set_note(note, kPardoned);
   return nullptr;
 }
 
 // `is` must be `was` with the charge, decided at the caller's clock or, for somebody new, at H.
-const char* TableLaw::charged_rightly(const State& now, std::size_t place, const Slot& was,
-                                      const Slot& is, const Call& call) const {
-  const detail::Scale& scale = scale_of(places_[place]);
-  const std::uint64_t amount = call.charges[0].amount;
+const char* TableLaw::charged_rightly(State& now, std::size_t place, const Slot& was,
+                                      const Slot& is, Instant clock, const Charge& charge) const {
+  const detail::Scale& scale = this->scale(charge.shape);
+  if (table::shape_of(is.id) != charge.shape) return "a state was left in another tier";
+  if (was.id != 0 && table::shape_of(was.id) != charge.shape)
+    return new_tier(now, place, was, is, clock, charge);
   if (was.id != 0) {
-    const detail::Taken taken = detail::take(scale, was.word, call.now, amount);
+    const detail::Taken taken = detail::take(scale, was.word, clock, charge.amount);
     if (!taken.fits) return "tokens were taken that were not there";
     return taken.word == is.word ? nullptr : "a state changed by something else than the charge";
   }
-  const std::uint64_t from = is.word - amount * scale.token;
-  const bool at_clock = from == detail::unsigned_ns(call.now);
+  const std::uint64_t from = is.word - charge.amount * scale.token;
+  const bool at_clock = from == detail::unsigned_ns(clock);
   const bool at_horizon =
-      from > detail::unsigned_ns(call.now) && from <= detail::unsigned_ns(horizon(now));
-  if (!at_clock && !at_horizon)
+      from > detail::unsigned_ns(clock) && from <= detail::unsigned_ns(horizon(now));
+  if (!at_clock && !at_horizon) {
     return "somebody new was decided at an instant that nobody has read";
+  }
   const std::uint64_t full_at = now.note(note_of(place));
   if (full_at != kPardoned && from < full_at) {
     return "somebody came back full before the instant at which he had been full";
@@ -231,63 +256,26 @@ const char* TableLaw::charged_rightly(const State& now, std::size_t place, const
   return nullptr;
 }
 
-// In every window of length t at most C + floor(R*t) were admitted.
-const char* TableLaw::windows(const State& state) const {
-  struct Admitted {
-    std::size_t place;
-    Instant at;
-    std::uint64_t amount;
-  };
-  std::vector<Admitted> admitted;
-  for (unsigned i = 0; i < scenario_.actors.size(); ++i) {
-    const std::vector<Call>& calls = scenario_.actors[i].calls;
-    const bool killed = state.node(i) == kKilled;
-    for (std::size_t c = 0; c < calls.size(); ++c) {
-      for (std::size_t j = 0; j < calls[c].charges.size(); ++j) {
-        const bool over = (state.note(i) & overflowed(c, j)) != 0;
-        const std::size_t place = over ? of_calls_[i][c][j].overflow : of_calls_[i][c][j].place;
-        if (state.note(note_of(place)) == kPardoned) continue;
-        const std::uint64_t amount = calls[c].charges[j].amount;
-        if (killed) {
-          // Requires that who may be killed makes one call.
-          if ((state.note(i) & charged) != 0) admitted.push_back({place, calls[c].now, amount});
-        } else if (const auto& told = behaviour_.local(state.node(i)).told[c];
-                   (told[0].outcome & 1) != 0) {
-          admitted.push_back({place, Instant(Duration(told[j].at)), amount});
-        }
-      }
-    }
+// A change of tier is read as of the caller's clock or H, never before the one before it: what has
+// flowed in at one rate must not flow in once more at another.
+const char* TableLaw::new_tier(State& now, std::size_t place, const Slot& was, const Slot& is,
+                               Instant clock, const Charge& charge) const {
+  for (const Instant when : readings_) {
+    if (when < clock || when > std::max(clock, horizon(now))) continue;
+    if (detail::unsigned_ns(when) < now.note(tier_note_of(place))) continue;
+    const std::uint64_t word = read_as(was, charge.shape, when);
+    const detail::Taken taken = detail::take(scale(charge.shape), word, when, charge.amount);
+    if (!taken.fits || taken.word != is.word) continue;
+    now.set_note(tier_note_of(place), detail::unsigned_ns(when));
+    return nullptr;
   }
-  for (const Admitted& first : admitted) {
-    for (const Admitted& end : admitted) {
-      if (end.place != first.place || end.at < first.at) continue;
-      std::uint64_t sum = 0;
-      for (const Admitted& one : admitted) {
-        if (one.place == first.place && first.at <= one.at && one.at <= end.at) sum += one.amount;
-      }
-      const detail::Scale& scale = scale_of(places_[first.place]);
-      const auto length = static_cast<std::uint64_t>((end.at - first.at).count());
-      if (sum > scale.capacity + length / scale.token)
-        return "more was admitted than C + floor(R*t)";
-    }
-  }
-  return nullptr;
+  return "a change of tier was read as of an instant before the one before it";
 }
 
-// What is left when all have ended: nothing that is under way, unless somebody was killed.
-const char* TableLaw::leftovers(const State& state) const {
-  for (unsigned i = 0; i < scenario_.actors.size(); ++i) {
-    if (state.node(i) == kKilled) return nullptr;
-  }
-  for (unsigned i = 0; i < table::kLinesOfKey; ++i) {
-    const std::uint64_t id = word(state, &world_.slot(i).id);
-    if (table::kind_of(id) == Kind::claimed) return "a claim was left";
-  }
-  for (unsigned i = 0; i < world_.memory().size.descriptors; ++i) {
-    const std::uint64_t status = word(state, &world_.memory().descriptors[i].status);
-    if (table::state_of(status) != table::State::idle) return "a decision was left open";
-  }
-  return nullptr;
+std::uint64_t TableLaw::read_as(const Slot& slot, ShapeNumber shape, Instant when) const {
+  const ShapeNumber from = table::shape_of(slot.id);
+  if (from == shape) return slot.word;
+  return algorithms::TokenBucketWord::convert({slot.word}, scale(from), scale(shape), when).bits;
 }
 
 }  // namespace suimon::model

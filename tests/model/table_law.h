@@ -32,42 +32,59 @@ class TableLaw : public Law {
     std::uint64_t fingerprint = 0;
     unsigned own = 0;  // its cell
     bool is_own = false;
-    ShapeNumber shape = 0;
-    friend bool operator==(const Place&, const Place&) = default;
+    ShapeNumber shape = 0;  // of the first charge that names it
+    bool is(const Place& other) const {
+      return is_own == other.is_own && fingerprint == other.fingerprint && own == other.own;
+    }
   };
   struct Standing {
     table::Slot state{};  // {0, 0}: absent
     unsigned copies = 0;
     bool orphaned = false;
   };
-  // Of a thread's call under way.
-  static constexpr std::uint64_t started = 1, charged = 2, refusable = 4;
-  // Of the thread: a charge went to its limit's overflow bucket.
+  struct Places {
+    std::size_t place;     // the key, or the limit's own place
+    std::size_t overflow;  // where it goes when there is no place
+  };
+
+  // Notes of a thread. Of its call under way; refusable, admissible: there was a moment at which
+  // that was the right answer.
+  static constexpr std::uint64_t kStarted = 1, kCharged = 2, kRefusable = 4, kAdmissible = 8;
+  // A charge went to its limit's overflow bucket.
   static constexpr std::uint64_t overflowed(std::size_t call, std::size_t charge) {
-    return std::uint64_t{8} << (call * kMostParts + charge);
+    return std::uint64_t{16} << (call * kMostParts + charge);
   }
-  // Of each place: when the state that was last taken away there had been full, or that it owed.
+  // Note of a place: when the state that was last taken away there had been full, or that it owed.
   static constexpr std::uint64_t kPardoned = ~std::uint64_t{0};
   static unsigned note_of(std::size_t place) { return kMostThreads + static_cast<unsigned>(place); }
+  // Note of a place: the instant as of which its last change of tier was read.
+  static unsigned tier_note_of(std::size_t place) {
+    return kMostThreads + kMostPlaces + static_cast<unsigned>(place);
+  }
+  static constexpr unsigned kMostPlaces = 8;
 
   std::size_t add(const Place& place);
   Standing standing(const State& state, const Place& place) const;
   table::Slot state_in(const State& state, const table::Slot& slot, bool& orphaned) const;
   Instant horizon(const State& state) const;
   bool lacks(const State& state, unsigned thread) const;
-  void note_refusals(State& state) const;
+  void note_answers(State& state) const;
+  std::uint64_t right_answer(const State& state, unsigned thread) const;
 
   const char* compare(const State& before, State& now, unsigned thread);
-  const char* gone(const State& now, std::size_t place, const table::Slot& was, Instant clock,
-                   State& notes) const;
-  const char* charged_rightly(const State& now, std::size_t place, const table::Slot& was,
-                              const table::Slot& is, const Call& call) const;
+  const char* gone(State& now, std::size_t place, const table::Slot& was, Instant clock,
+                   bool own) const;
+  const char* charged_rightly(State& now, std::size_t place, const table::Slot& was,
+                              const table::Slot& is, Instant clock, const Charge& charge) const;
+  const char* new_tier(State& now, std::size_t place, const table::Slot& was, const table::Slot& is,
+                       Instant clock, const Charge& charge) const;
   const char* answered(State& now, unsigned thread);
   const char* windows(const State& state) const;
   const char* leftovers(const State& state) const;
 
-  const detail::Scale& scale_of(const Place& place) const {
-    return world_.memory().shapes[place.shape].scale;
+  std::uint64_t read_as(const table::Slot& slot, ShapeNumber shape, Instant when) const;
+  const detail::Scale& scale(ShapeNumber shape) const {
+    return world_.memory().shapes[shape].scale;
   }
   std::uint64_t word(const State& state, const void* address) const {
     return world_.cells().get(state, world_.cells().of(address));
@@ -78,10 +95,7 @@ class TableLaw : public Law {
   Behaviour& behaviour_;
   bool structure_;
   std::vector<Place> places_;
-  struct Places {
-    std::size_t place;     // the key, or the limit's own place
-    std::size_t overflow;  // where it goes when there is no place
-  };
+  std::vector<Instant> readings_;                           // of clocks: H is one of them
   std::vector<std::vector<std::vector<Places>>> of_calls_;  // by thread, call, charge
 };
 

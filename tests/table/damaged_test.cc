@@ -148,5 +148,26 @@ TEST_F(Damaged, StatesOfDescriptorsAreHarmless) {
   }
 }
 
+// What somebody who is gone had written down, when that is nonsense: whoever comes next puts his
+// decision in order, and that too stays within the table.
+TEST_F(Damaged, WhatAHolderWhoIsGoneWroteDownIsHarmless) {
+  constexpr std::uint64_t kGone =
+      std::uint64_t{0x7ffffff0} << 32 | 1;  // no process has that number
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    for (std::uint32_t i = 0; i < scene.memory.size.descriptors; ++i) {
+      Descriptor& descriptor = scene.memory.descriptors[i];
+      descriptor.holder = kGone;
+      descriptor.status = dice.any_size(0, ~0ULL);
+      descriptor.count = dice.any_size(0, ~0ULL);
+      for (Entry& entry : descriptor.entries) {
+        entry = {dice.any_size(0, ~0ULL), any_slot(), any_slot()};
+      }
+    }
+    use(10);
+    if (HasFailure()) return;
+  }
+  expect_a_table();
+}
+
 }  // namespace
 }  // namespace suimon::table

@@ -140,6 +140,21 @@ TEST(Layout, TheSmallestTableServesItsKey) {
   }
 }
 
+// Of a key's hash the table keeps 48 bits beside its place. Two keys that it takes for one share a
+// state, also in one group, where two claims on one state would never both succeed.
+TEST(Layout, TwoKeysThatTheTableTakesForOneShareAState) {
+  for (const bool known : {false, true}) {
+    Scene scene;
+    const ShapeNumber shape = scene.add("limit", {5, per_day(1)});
+    const Charge one{.key = kA, .amount = 2, .shape = shape};
+    const Charge other{.key = {.high = kA.high ^ 1, .low = kA.low}, .amount = 2, .shape = shape};
+    if (known) take_one(scene.table, {.key = kA, .shape = shape}, at(0s));
+    EXPECT_TRUE(take_all(scene.table, std::array{one, other}, at(0s)));
+    EXPECT_EQ(owed(scene.table, other, at(0s)), known ? 5u : 4u);
+    EXPECT_FALSE(take_all(scene.table, std::array{one, other}, at(0s)));
+  }
+}
+
 // One word tells all: of the 48, 14 and 2 bits of a slot none touches another, and a ref none.
 TEST(Layout, WhatIsPutIntoASlotComesOut) {
   Dice dice(701);

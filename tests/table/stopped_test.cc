@@ -103,6 +103,24 @@ TEST(Stopped, AKeyComesAndGoesWhileItIsInserted) {
   EXPECT_FALSE(bound_after_coming_and_going<Cures{.horizon_after_verify = false}>());
 }
 
+// Nothing is free, and A has come meanwhile as the one who owes least: the thread that came to
+// insert it must not put A out to make room for A.
+TEST(Stopped, AKeyIsNeverItsOwnVictim) {
+  EXPECT_TRUE(wherever_stopped([](std::uint64_t step, bool& stopped) {
+    Ground ground;
+    const ShapeNumber shape = ground.add("evictable", kTen, {.largest_cost = 1});
+    for (std::uint64_t i = 0; i < 12; ++i) {
+      const std::uint64_t owes = i == 0 ? 1 : 8;
+      take_one(ground.table, {.key = key_number(i), .amount = owes, .shape = shape}, at(2s));
+    }
+    const Charge most{.key = kA, .amount = 6, .shape = shape};
+    stopped = StoppedSteps::run(
+        step, [&] { ground.noted(ground.over<RealSteps>(), most, at(2s)); },
+        [&] { ground.noted(ground.over<StoppedSteps>(), most, at(2s)); });
+    return ground.admitted.within(kTen);
+  }));
+}
+
 // Between the look at a slot's identity and the look at its state it becomes another key's, who
 // has nothing left. A itself is full again.
 template <Cures kCures>
