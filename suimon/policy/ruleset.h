@@ -16,9 +16,11 @@
 
 #include "suimon/core/identity.h"
 #include "suimon/core/shapes.h"
+#include "suimon/policy/answers.h"
 #include "suimon/policy/client_ip.h"
 #include "suimon/policy/pattern.h"
 #include "suimon/policy/request.h"
+#include "suimon/policy/settings.h"
 
 namespace suimon {
 
@@ -61,6 +63,9 @@ struct LimitRule {
   std::optional<AttributeId> tier_from;  // which attribute names the tier
   std::vector<CostRule> cost;            // the first that matches; none: 1
   bool advertise = true;                 // shown in RateLimit headers
+  bool shadow = false;                   // decides, but never refuses
+  std::optional<int> deny_status;        // of its refusals; nothing: what AnswerRule says
+  std::vector<Text> titles;              // what callers call it, by language
   std::uint32_t index = 0;               // its place in Ruleset::limits
   SipKey hash_key;                       // set by number_shapes
 };
@@ -105,6 +110,7 @@ class Ruleset {
   std::vector<std::string> attributes;  // every attribute that a limit looks at
   std::vector<AttributeSource> sources;
   std::vector<LimitRule> limits;
+  AnswerRule answers;
 
   // Gives every bucket the number of its shape and every limit its hash key. The shapes that are
   // in use are returned for Store::adopt.
@@ -122,6 +128,7 @@ class Ruleset {
 // All domains that are loaded.
 struct Policy {
   std::vector<Ruleset> rulesets;
+  Settings settings;  // of all files together
 
   // The ruleset of a domain; "" means the only one. Nothing when there is none such.
   const Ruleset* find(std::string_view domain) const;
