@@ -5,7 +5,9 @@
 //   exact (scale.shift == 0): the model's verdict, remaining, waits, to the unit;
 //   class V: never generous. It may be late: what it refuses at t, the model refuses too, two
 //     units before t. (The rate itself is rounded down by less than 1 in 2^shift per nanosecond,
-//     which is added to the two units: one more unit in 36 years.)
+//     which is added to the two units: one more unit in 36 years. Backwards that rounding helps: to
+//     a clock that lags, less has gone by since. No window holds more for that, because all of them
+//     are counted by the slower clock; see Admissions.)
 #pragma once
 
 #include <gtest/gtest.h>
@@ -78,6 +80,15 @@ class Judge {
     const Big elapsed = Big(now) > first_ ? Big(now) - first_ : Big(first_) - now;
     return model_.level(now) * drop_ - unit_ * (one_ * units + (exact() ? Big(0) : elapsed));
   }
+  // The most that a clock which lags may see.
+  Big most_level(std::int64_t now) const {
+    return model_.level(now) * drop_ + unit_ * (exact() ? Big(0) : model_.lag(now));
+  }
+  // Whether `n` tokens cannot be there after `wait`. The longest that can be said stands for more.
+  bool too_early(std::int64_t now, Duration wait, std::uint64_t n) const {
+    return wait != Duration::max() &&
+           cost(n) > most_level(now) + model_.inflow() * drop_ * wait.count();
+  }
   std::uint64_t whole(const Big& level) const {
     return level < 0 ? 0 : static_cast<std::uint64_t>(Big(level / (unit_ * drop_)));
   }
@@ -143,7 +154,7 @@ class Judge {
                Duration patience, const Subject& before) {
     const Duration wait = decision.wait();
     if (wait < Duration(0) || wait > patience) return complain("waits too long", now, op, n);
-    if (n * model_.token() > model_.level(now) + model_.inflow() * wait.count()) {
+    if (too_early(now, wait, n)) {
       return complain("generous", now, op, n);
     }
     if (exact() && wait.count() != model_.wait_for(now, n)) {
@@ -172,8 +183,7 @@ class Judge {
     if (op != Op::reserve && model_.holds(now, n)) ++late_;
     const auto retry = decision.retry_after();
     if (!retry) return complain("limited without a wait", now, op, n);
-    if (exact() ? retry->count() != model_.wait_for(now, n)
-                : retry->count() < model_.wait_for(now, n)) {
+    if (exact() ? retry->count() != model_.wait_for(now, n) : too_early(now, *retry, n)) {
       return complain("another retry_after", now, op, n);
     }
     std::int64_t then = 0;
@@ -201,7 +211,9 @@ class Judge {
     }
     const std::int64_t full = model_.wait_for(now, limit_.capacity);
     const std::int64_t reset = decision.reset_after().count();
-    if (exact() ? reset != full : reset < full) complain("another reset_after", now, op, n);
+    const bool early = too_early(now, decision.reset_after(), limit_.capacity);
+    if (exact() ? reset != full : (reset < full && early))
+      complain("another reset_after", now, op, n);
     const auto next = decision.next_token_after();
     if (exact()) {
       const bool none = left == limit_.capacity || full == 0;
@@ -209,14 +221,14 @@ class Judge {
       if (next && next->count() != model_.wait_for(now, left + 1)) {
         complain("another next_token_after", now, op, n);
       }
-    } else if (next && left < limit_.capacity && next->count() < model_.wait_for(now, left + 1)) {
+    } else if (next && left < limit_.capacity && too_early(now, *next, left + 1)) {
       complain("next_token_after is too early", now, op, n);
     }
   }
 
   // A token that is complete up to the resolution of the state counts as whole.
   std::uint64_t most_whole(std::int64_t now) const {
-    return exact() ? model_.whole(now) : whole(model_.level(now) * drop_ + unit_ * one_ * 2);
+    return exact() ? model_.whole(now) : whole(most_level(now) + unit_ * one_ * 2);
   }
   std::uint64_t fill_ns() const {
     return static_cast<std::uint64_t>(

@@ -72,6 +72,9 @@ class FluidBucket {
     return wait > kMost ? kMost : static_cast<std::int64_t>(wait);
   }
 
+  // How far `now` lies before the latest instant at which anything moved.
+  Big lag(std::int64_t now) const { return used_ && now < last_ ? Big(last_) - now : Big(0); }
+
   const Big& token() const { return token_; }
   const Big& inflow() const { return inflow_; }
 
