@@ -1,6 +1,7 @@
 #include "suimon/engine/engine.h"
 
 #include <cassert>
+#include <vector>
 
 namespace suimon {
 
@@ -9,6 +10,7 @@ struct Engine::Work {
   struct One {
     Matched matched;
     std::array<Decision, kMostCharges> decisions;
+    std::array<Decision, kMostCharges> shadow_decisions;
     Verdict verdict;
   };
 
@@ -19,15 +21,18 @@ struct Engine::Work {
   std::array<Verdict, kMostRequests> verdicts;
   std::array<Group, kMostRequests> groups;
   std::array<std::uint8_t, kMostRequests> request_of_group{};
+  std::vector<Group> shadow_groups;  // grows to the most that was ever needed
   std::size_t count = 0;
   std::size_t group_count = 0;
   DoorId door = 0;
   Answer answer;
+  Step next = nullptr;  // when the store has answered
   bool failed = false;
   bool in_take = false;   // the store was called and has not returned
   bool answered = false;  // the store has decided
 
   void fold(std::size_t group);
+  void prepare_shadows(One& one);
 };
 
 Engine::Engine(const LivePolicy& policy, Store& store, Observer& observer, const Clock& clock)
@@ -68,10 +73,13 @@ void Engine::decide(std::span<const Request> requests, DoorId door, Answer answe
   work.failed = work.answered = false;
   for (std::size_t i = 0; i < requests.size(); ++i) match(work, i, requests[i]);
   if (work.group_count == 0) {
-    finish(work);
+    judged(work);
     return;
   }
-  take(work);
+  // One refused request is tried again with a later reading. Of several that is too late: those
+  // behind it have been charged by then.
+  if (work.group_count > 1) renew();
+  ask(work, {work.groups.data(), work.group_count}, &Engine::judged);
 }
 
 void Engine::match(Work& work, std::size_t i, const Request& request) {
@@ -90,41 +98,41 @@ void Engine::match(Work& work, std::size_t i, const Request& request) {
                          : Verdict::Status::too_many_limits;
     return;
   }
-  verdict.applied = {one.matched.applied.data(), one.matched.size};
-  verdict.decisions = {one.decisions.data(), one.matched.charged};
-  verdict.charges = {one.matched.charges.data(), one.matched.charged};
-  const bool lacking = one.matched.size > one.matched.charged;
+  Charged& enforced = one.matched.enforced;
+  verdict.applied = {enforced.applied.data(), enforced.size};
+  verdict.decisions = {one.decisions.data(), enforced.charged};
+  verdict.charges = {enforced.charges.data(), enforced.charged};
+  const bool lacking = enforced.size > enforced.charged;
   if (lacking) {
     // Refused already: the other limits say where they stand, and nothing is charged.
     verdict.outcome = Outcome::never;
-    for (std::size_t c = 0; c < one.matched.charged; ++c) one.matched.charges[c].op = Op::peek;
+    for (std::size_t c = 0; c < enforced.charged; ++c) enforced.charges[c].op = Op::peek;
   }
-  if (one.matched.charged == 0) return;
+  if (enforced.charged == 0) return;
   work.request_of_group[work.group_count] = static_cast<std::uint8_t>(i);
-  work.groups[work.group_count++] = {{one.matched.charges.data(), one.matched.charged},
-                                     {one.decisions.data(), one.matched.charged}};
+  work.groups[work.group_count++] = {verdict.charges, {one.decisions.data(), enforced.charged}};
 }
 
-void Engine::take(Work& work) {
-  // One refused request is tried again with a later reading. Of several that is too late: those
-  // behind it have been charged by then.
-  if (work.group_count > 1) renew();
+// Hands groups to the store; when it has answered, now or later, `next` goes on.
+void Engine::ask(Work& work, std::span<Group> groups, Step next) {
+  work.next = next;
+  work.failed = work.answered = false;
   work.in_take = true;
-  store_.take({work.groups.data(), work.group_count}, now_,
+  store_.take(groups, now_,
               {[](void* context, const Result<void>& result) {
                  Work& done = *static_cast<Work*>(context);
                  done.failed = !result;
                  done.answered = true;
-                 if (!done.in_take) done.engine->finish(done);  // a remote store's later answer
+                 // A remote store's later answer.
+                 if (!done.in_take) (done.engine->*done.next)(done);
                },
                &work});
   work.in_take = false;
-  if (!work.answered) {
+  if (work.answered) {
+    (this->*next)(work);
+  } else {
     work.held = policy_;
-    return;
   }
-  if (!work.failed && work.group_count == 1) retake_refused(work);
-  finish(work);
 }
 
 // Reads the clock again, once a wake-up. False when it shows nothing new.
@@ -162,8 +170,40 @@ void Engine::Work::fold(std::size_t group) {
   }
 }
 
-void Engine::finish(Work& work) {
+// Each shadow is a group of its own: whether one would allow says nothing to another.
+void Engine::Work::prepare_shadows(One& one) {
+  Charged& shadows = one.matched.shadows;
+  one.verdict.shadows = {{shadows.applied.data(), shadows.size},
+                         {one.shadow_decisions.data(), shadows.charged},
+                         {shadows.charges.data(), shadows.charged}};
+  for (std::size_t c = 0; c < shadows.charged; ++c) {
+    shadow_groups.push_back({{&shadows.charges[c], 1}, {&one.shadow_decisions[c], 1}});
+  }
+}
+
+// The store has decided about what is enforced.
+void Engine::judged(Work& work) {
+  if (work.group_count == 1 && !work.failed && !work.held) retake_refused(work);
   for (std::size_t g = 0; g < work.group_count; ++g) work.fold(g);
+  work.shadow_groups.clear();
+  for (std::size_t i = 0; i < work.count; ++i) {
+    Work::One& one = work.requests[i];
+    if (one.verdict.allowed() && one.matched.shadows.size != 0) work.prepare_shadows(one);
+  }
+  if (work.shadow_groups.empty()) return finish(work);
+  renew();
+  ask(work, work.shadow_groups, &Engine::shadowed);
+}
+
+// Nobody is refused because a shadow could not be asked.
+void Engine::shadowed(Work& work) {
+  if (work.failed) {
+    for (std::size_t i = 0; i < work.count; ++i) work.requests[i].verdict.shadows = {};
+  }
+  finish(work);
+}
+
+void Engine::finish(Work& work) {
   for (std::size_t i = 0; i < work.count; ++i) {
     work.verdicts[i] = work.requests[i].verdict;
     observer_.decided(work.door, work.verdicts[i]);

@@ -49,10 +49,14 @@ class Engine {
  private:
   struct Work;
 
+  using Step = void (Engine::*)(Work& work);
+
   void match(Work& work, std::size_t i, const Request& request);
-  void take(Work& work);
+  void ask(Work& work, std::span<Group> groups, Step next);
   bool renew();
   void retake_refused(Work& work);
+  void judged(Work& work);
+  void shadowed(Work& work);
   void finish(Work& work);
   void refresh_policy();
 

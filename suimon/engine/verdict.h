@@ -1,4 +1,5 @@
-// The answer to one request, over all limits that apply to it.
+// The answer to one request, over all limits that apply to it: those that are enforced, and those
+// that only say what they would do (shadows).
 //
 // Thread rule: belongs to the engine of one thread; views stay valid while the answer runs.
 #pragma once
@@ -12,7 +13,20 @@
 
 namespace suimon {
 
-struct Verdict {
+// Limits, and what they decided.
+struct Judged {
+  std::span<const Applied> applied;     // those that were charged first
+  std::span<const Decision> decisions;  // of the first decisions.size() of `applied`
+  std::span<const Charge> charges;      // what those were charged, under which keys
+
+  // What limit i said. One that is missing an attribute refuses for good.
+  Outcome outcome_of(std::size_t i) const {
+    return i < decisions.size() ? decisions[i].outcome() : Outcome::never;
+  }
+};
+
+// `applied` and its companions are the limits that are enforced.
+struct Verdict : Judged {
   enum class Status : std::uint8_t {
     decided,
     unknown_domain,   // no such domain is loaded
@@ -24,16 +38,11 @@ struct Verdict {
   Status status = Status::decided;
   Outcome outcome = Outcome::allowed;  // allowed exactly when every limit admitted the request
   const Ruleset* ruleset = nullptr;
-  std::span<const Applied> applied;     // the limits, those that were charged first
-  std::span<const Decision> decisions;  // of the first decisions.size() of `applied`
-  std::span<const Charge> charges;      // what those were charged, under which keys
+  // What the shadow limits say of a request that is allowed; each is charged by itself, when it
+  // would allow it. Of one that is refused they are not asked.
+  Judged shadows;
 
   bool allowed() const { return status == Status::decided && outcome == Outcome::allowed; }
-
-  // Whether limit i refused. One that is missing an attribute refuses for good.
-  Outcome outcome_of(std::size_t i) const {
-    return i < decisions.size() ? decisions[i].outcome() : Outcome::never;
-  }
 };
 
 }  // namespace suimon

@@ -36,6 +36,11 @@ void LoopCounters::decided(DoorId door, const Verdict& verdict) {
     const auto outcome = static_cast<std::size_t>(verdict.outcome_of(i));
     (*limits_)[verdict.applied[i].bucket->shape].by_outcome[outcome].add();
   }
+  for (std::size_t i = 0; i < verdict.shadows.applied.size(); ++i) {
+    LimitCounters& limit = (*limits_)[verdict.shadows.applied[i].bucket->shape];
+    const bool allowed = verdict.shadows.outcome_of(i) == Outcome::allowed;
+    (allowed ? limit.by_outcome[0] : limit.shadow_limited).add();
+  }
 }
 
 }  // namespace suimon

@@ -33,6 +33,7 @@ class Counter {
 // Of one limit, by what it said.
 struct LimitCounters {
   std::array<Counter, 3> by_outcome;  // in the order of Outcome
+  Counter shadow_limited;             // would have refused
 };
 
 // Of one domain at one door.

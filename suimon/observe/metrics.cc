@@ -79,14 +79,15 @@ void Metrics::render_requests(std::string& out) const {
 }
 
 void Metrics::render_limits(std::string& out) const {
-  std::map<std::string, std::array<std::uint64_t, 3>, std::less<>> sums;
+  std::map<std::string, std::array<std::uint64_t, 4>, std::less<>> sums;
   const Shapes& shapes = policy_.shapes();
   const std::size_t count = shapes.size();
   for (std::size_t number = 0; number < count; ++number) {
     auto& sum = sums[shapes[static_cast<ShapeNumber>(number)].limit];
     for (const auto& loop : loops_) {
       const LimitCounters& counters = loop->limit(static_cast<ShapeNumber>(number));
-      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += counters.by_outcome[i].value();
+      for (std::size_t i = 0; i < 3; ++i) sum[i] += counters.by_outcome[i].value();
+      sum[3] += counters.shadow_limited.value();
     }
   }
   describe(out, "suimon_limit_decisions_total", "counter", "Decisions of each limit.");
@@ -94,7 +95,7 @@ void Metrics::render_limits(std::string& out) const {
     const auto [domain, limit] = split_name(name);
     for (std::size_t i = 0; i < sum.size(); ++i) {
       line(out, "suimon_limit_decisions_total{{domain=\"{}\",limit=\"{}\",verdict=\"{}\"}} {}",
-           domain, limit, kVerdicts[i], sum[i]);
+           domain, limit, i < kVerdicts.size() ? kVerdicts[i] : "shadow_limited", sum[i]);
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <map>
 #include <system_error>
 #include <utility>
 
@@ -62,7 +63,12 @@ void read_file(const Node& root, Reading& reading) {
   read_domain(root, reading);
   if (const Entry* part = root.find("client_ip")) read_client_ip(part->value, reading);
   if (const Entry* part = root.find("attributes")) read_attributes(part->value, reading);
+  if (const Entry* part = root.find("aliases")) read_aliases(part->value, reading);
   if (const Entry* part = root.find("tiers")) read_tiers(part->value, reading);
+  if (const Entry* part = root.find("responses")) read_responses(part->value, reading);
+  if (const Entry* part = root.find("server")) read_server(part->value, reading);
+  if (const Entry* part = root.find("store")) read_store(part->value, reading);
+  if (const Entry* part = root.find("log")) read_log(part->value, reading);
   if (const Entry* part =
           required(root, "limits", kFileWords,
                    "limits is missing; a policy needs at least one limit", mistakes)) {
@@ -70,12 +76,36 @@ void read_file(const Node& root, Reading& reading) {
   }
 }
 
+// Where each of the sections was written that are for the whole program.
+using Origins = std::map<std::string, std::string, std::less<>>;
+
+// Takes over what `root` says about the whole program, unless another file has said it already.
+void take_settings(const Node& root, std::string_view file, const Settings& read, Origins& origins,
+                   Mistakes& mistakes, Settings& out) {
+  const auto take = [&](const char* section, auto Settings::* part) {
+    const Entry* entry = root.find(section);
+    if (entry == nullptr) return;
+    const auto [first, fresh] =
+        origins.emplace(section, std::string(file) + ":" + to_string(entry->at));
+    if (fresh) {
+      out.*part = read.*part;
+    } else {
+      mistakes.add(entry->at, shown(section) + " is written in " + first->second +
+                                  " already; it is for the whole program, so keep one");
+    }
+  };
+  take("server", &Settings::server);
+  take("store", &Settings::store);
+  take("log", &Settings::log);
+}
+
 // Adds one file to `out`; the place of its domain.
-Place load_text(std::string_view text, std::string_view file, Loaded& out) {
+Place load_text(std::string_view text, std::string_view file, Origins& origins, Loaded& out) {
   Mistakes mistakes(file);
-  Reading reading{mistakes, {}, {}, true, {}, {}};
+  Reading reading{mistakes};
   Node root;
   if (parse_document(text, root, mistakes)) read_file(root, reading);
+  take_settings(root, file, reading.settings, origins, mistakes, out.policy.settings);
   mistakes.hand_over(out);
   out.policy.rulesets.push_back(std::move(reading.ruleset));
   return reading.domain_at;
@@ -124,13 +154,13 @@ class File {
 };
 
 // The place of the file's domain; none when it cannot be read.
-Place load_file(const std::string& path, Loaded& out) {
+Place load_file(const std::string& path, Origins& origins, Loaded& out) {
   std::string text;
   if (const int error = File(path).read(text); error != 0) {
     add_plain(path, "cannot be read: " + reason(error), out);
     return {};
   }
-  return load_text(text, path, out);
+  return load_text(text, path, origins, out);
 }
 
 std::vector<std::string> policy_files(const std::string& directory, Loaded& out) {
@@ -164,15 +194,17 @@ std::vector<std::string> policy_files(const std::string& directory, Loaded& out)
 
 Loaded load_policy_text(std::string_view text, std::string_view file) {
   Loaded out;
-  load_text(text, file, out);
+  Origins origins;
+  load_text(text, file, origins, out);
   return out;
 }
 
 Loaded load_policy(const std::string& path) {
   Loaded out;
+  Origins sections;
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) {
-    load_file(path, out);
+    load_file(path, sections, out);
     return out;
   }
   struct Origin {
@@ -182,7 +214,7 @@ Loaded load_policy(const std::string& path) {
   std::vector<Origin> origins;
   for (const std::string& file : policy_files(path, out)) {
     const std::size_t before = out.policy.rulesets.size();
-    const Place at = load_file(file, out);
+    const Place at = load_file(file, sections, out);
     if (out.policy.rulesets.size() == before || at == Place{}) continue;
     const std::string& domain = out.policy.rulesets.back().domain;
     const auto first = std::find_if(origins.begin(), origins.end(),

@@ -129,6 +129,24 @@ std::vector<Bucket> read_token_bucket(const Node& node, LimitRule& rule, Reading
   return read_tier_choice(tier->value, rule, reading);
 }
 
+// What callers see of the limit.
+void read_showing(const Node& node, LimitRule& rule, Mistakes& mistakes) {
+  if (const Entry* title = node.find("title")) rule.titles = read_title(title->value, mistakes);
+  if (const Entry* advertise = node.find("advertise")) {
+    rule.advertise = read_flag(advertise->value, "advertise", mistakes).value_or(rule.advertise);
+  }
+  const Entry* shadow = node.find("shadow");
+  if (shadow != nullptr) {
+    rule.shadow = read_flag(shadow->value, "shadow", mistakes).value_or(false);
+  }
+  const Entry* deny = node.find("deny");
+  if (deny == nullptr) return;
+  rule.deny_status = read_deny(deny->value, mistakes);
+  if (rule.shadow) {
+    mistakes.warn(deny->at, "`deny` does nothing while shadow: true refuses nobody");
+  }
+}
+
 LimitRule read_limit(const Node& node, Reading& reading) {
   Mistakes& mistakes = reading.mistakes;
   LimitRule rule;
@@ -150,6 +168,7 @@ LimitRule read_limit(const Node& node, Reading& reading) {
   }
   // What is left for everybody together is nobody's business.
   rule.advertise = !rule.key.empty();
+  read_showing(node, rule, mistakes);
   if (const Entry* missing = node.find("on_missing")) {
     read_on_missing(missing->value, rule, mistakes);
   }

@@ -1,4 +1,4 @@
-// The sections of a policy file before its limits: client_ip, attributes, tiers.
+// The sections of a policy file before its limits: client_ip, attributes, aliases, tiers.
 #include <algorithm>
 #include <charconv>
 #include <string>
@@ -185,6 +185,32 @@ void read_attributes(const Node& node, Reading& reading) {
       continue;
     }
     if (id) reading.ruleset.sources.push_back({*id, ascii_lower(*name)});
+  }
+}
+
+void read_aliases(const Node& node, Reading& reading) {
+  Mistakes& mistakes = reading.mistakes;
+  constexpr std::string_view kExample = "aliases: {remote_address: client_ip}";
+  if (!is_mapping(node, "aliases", kExample, mistakes)) return;
+  if (node.entries.size() > Ruleset::kMostAliases) {
+    mistakes.add(node.at, "aliases: more than 64");
+    return;
+  }
+  const auto built_in = built_in_attributes();
+  for (const Entry& entry : node.entries) {
+    const auto name = text_of(entry.value, shown(entry.key), kExample, mistakes);
+    if (!name) continue;
+    if (*name == entry.key) {
+      mistakes.add(entry.at, shown(entry.key) + " is its own alias; leave it out");
+    } else if (node.find(*name) != nullptr) {
+      mistakes.add(entry.value.at, shown(*name) + " is an alias itself; name the attribute");
+    } else if (std::find(built_in.begin(), built_in.end(), entry.key) != built_in.end()) {
+      mistakes.add(entry.at, shown(entry.key) +
+                                 " is built in and cannot stand for another attribute; choose "
+                                 "another name");
+    } else if (const auto id = attribute_id(*name, entry.value.at, reading)) {
+      reading.ruleset.aliases.push_back({entry.key, *id});
+    }
   }
 }
 

@@ -1,8 +1,10 @@
 #include "suimon/policy/reading.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
+#include "suimon/policy/guess.h"
 #include "suimon/policy/quantity.h"
 
 namespace suimon {
@@ -118,6 +120,42 @@ std::optional<AttributeId> attribute_id(std::string_view name, Place at, Reading
   attributes.emplace_back(name);
   reading.first_named.push_back(at);
   return static_cast<AttributeId>(attributes.size() - 1);
+}
+
+std::optional<bool> read_flag(const Node& node, std::string_view what, Mistakes& mistakes) {
+  const std::string name(what);
+  const auto text = text_of(node, what, name + ": true", mistakes);
+  if (!text) return std::nullopt;
+  if (*text == "true" || *text == "false") return *text == "true";
+  mistakes.add(node.at, name + ": " + shown(*text) + " is neither true nor false");
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> read_whole(const Node& node, std::string_view what,
+                                        std::uint64_t least, std::uint64_t most,
+                                        std::string_view cure, Mistakes& mistakes) {
+  const std::string name(what);
+  const auto text = text_of(node, what, name + ": " + std::to_string(least), mistakes);
+  if (!text) return std::nullopt;
+  std::uint64_t value = 0;
+  const char* const end = text->data() + text->size();
+  const auto [stop, error] = std::from_chars(text->data(), end, value);
+  if (error == std::errc() && stop == end && value >= least && value <= most) return value;
+  mistakes.add(node.at, name + ": " + shown(*text) + " is no whole number from " +
+                            std::to_string(least) + " to " + std::to_string(most) +
+                            std::string(cure));
+  return std::nullopt;
+}
+
+std::optional<std::size_t> read_word(const Node& node, std::string_view what,
+                                     std::span<const std::string_view> words, Mistakes& mistakes) {
+  const std::string name(what);
+  const auto text = text_of(node, what, name + ": " + std::string(words.front()), mistakes);
+  if (!text) return std::nullopt;
+  const auto found = std::find(words.begin(), words.end(), *text);
+  if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
+  mistakes.add(node.at, name + ": " + shown(*text) + " is unknown; " + advice(*text, words));
+  return std::nullopt;
 }
 
 namespace {

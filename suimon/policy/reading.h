@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,11 +22,14 @@ struct Tier {
 };
 
 struct Reading {
+  explicit Reading(Mistakes& all) : mistakes(all) {}
+
   Mistakes& mistakes;
   Ruleset ruleset;
   std::vector<Tier> tiers;
   bool tiers_readable = true;  // else nothing is said about tiers that are not there
   Place domain_at;
+  Settings settings;
   std::vector<Place> first_named;  // by attribute
 };
 
@@ -60,16 +64,33 @@ std::optional<AttributeId> attribute_id(std::string_view name, Place at, Reading
 // to the caller.
 std::optional<Limit> read_parameters(const Node& node, const Vocabulary& words, Mistakes& mistakes);
 
+// true or false, as YAML's core schema writes them.
+std::optional<bool> read_flag(const Node& node, std::string_view what, Mistakes& mistakes);
+// A whole number from `least` to `most`; if not, a mistake that ends with `cure`.
+std::optional<std::uint64_t> read_whole(const Node& node, std::string_view what,
+                                        std::uint64_t least, std::uint64_t most,
+                                        std::string_view cure, Mistakes& mistakes);
+// The place of a scalar among `words`; if it is none of them, a mistake that lists them.
+std::optional<std::size_t> read_word(const Node& node, std::string_view what,
+                                     std::span<const std::string_view> words, Mistakes& mistakes);
+
 // The parts of the file.
 void read_client_ip(const Node& node, Reading& reading);
 void read_attributes(const Node& node, Reading& reading);
 void read_tiers(const Node& node, Reading& reading);
+void read_aliases(const Node& node, Reading& reading);
+void read_responses(const Node& node, Reading& reading);
 void read_limits(const Node& node, Reading& reading);
+void read_server(const Node& node, Reading& reading);
+void read_store(const Node& node, Reading& reading);
+void read_log(const Node& node, Reading& reading);
 
 // The parts of a limit.
 std::vector<Matcher> read_match(const Node& node, Reading& reading);
 std::vector<Bucket> read_buckets(const Node& limit, LimitRule& rule, Reading& reading);
 std::vector<CostRule> read_cost(const Node& node, const std::vector<Bucket>& buckets,
                                 Reading& reading);
+std::vector<Text> read_title(const Node& node, Mistakes& mistakes);
+std::optional<int> read_deny(const Node& node, Mistakes& mistakes);
 
 }  // namespace suimon

@@ -18,6 +18,13 @@ struct Values {
   bool has(AttributeId id) const { return !of[id].empty(); }
 };
 
+std::string_view value_of(const Request& request, std::string_view name) {
+  for (const Attribute& attribute : request.attributes) {
+    if (attribute.name == name) return attribute.value;
+  }
+  return {};
+}
+
 bool matches(const Matcher& matcher, const Values& values) {
   if (!values.has(matcher.attribute)) return false;
   const std::string_view value = values.of[matcher.attribute];
@@ -95,13 +102,14 @@ Result<std::vector<const Shape*>> Ruleset::number_shapes(Shapes& shapes, const S
 
 void Ruleset::match(const Request& request, Matched& out, MatchScratch& scratch) const {
   out.status = Matched::Status::ok;
-  out.size = out.charged = 0;
+  out.enforced.size = out.enforced.charged = 0;
+  out.shadows.size = out.shadows.charged = 0;
   Values values;
   for (std::size_t id = 0; id < attributes.size(); ++id) {
-    for (const Attribute& attribute : request.attributes) {
-      if (attribute.name != attributes[id]) continue;
-      if (!attribute.value.empty()) values.of[id] = attribute.value;
-      break;
+    values.of[id] = value_of(request, attributes[id]);
+    for (const Alias& alias : aliases) {
+      if (alias.attribute != id || values.has(alias.attribute)) continue;
+      values.of[id] = value_of(request, alias.name);
     }
     if (!values.has(static_cast<AttributeId>(id))) continue;
     if (attributes[id] == kClientIp) {
@@ -120,33 +128,40 @@ void Ruleset::match(const Request& request, Matched& out, MatchScratch& scratch)
     }
   }
 
-  std::array<Applied, kMostCharges> missing;
-  std::size_t missing_count = 0;
+  // Those that lack an attribute: enforced ones, shadows.
+  std::array<std::array<Applied, kMostCharges>, 2> missing;
+  std::array<std::size_t, 2> missing_count{};
+  std::size_t count = 0;
   for (const LimitRule& rule : limits) {
     if (!matches_all(rule.match, values)) continue;
     const std::uint64_t cost = cost_of(rule, values);
     if (cost == 0) continue;  // free of charge: the limit does not apply
     const auto lacking = encode_key(rule, values, scratch.key);
     if (lacking && rule.on_missing == OnMissing::skip) continue;
-    if (out.charged + missing_count == kMostCharges) {
+    if (count++ == kMostCharges) {
       out.status = Matched::Status::too_many_limits;
       return;
     }
     const Bucket& bucket = bucket_of(rule, values);
+    const std::size_t side = rule.shadow ? 1 : 0;
     if (lacking) {
-      missing[missing_count++] = {&rule, &bucket, &attributes[*lacking], cost};
+      missing[side][missing_count[side]++] = {&rule, &bucket, &attributes[*lacking], cost};
       continue;
     }
-    out.applied[out.charged] = {&rule, &bucket, nullptr, cost};
-    out.charges[out.charged] = {.key = key_of(rule.hash_key, scratch.key),
-                                .amount = saturating_product(request.cost, cost),
-                                .shape = bucket.shape,
-                                .op = request.cost == 0 ? Op::peek : Op::take,
-                                .keyless = rule.key.empty()};
-    ++out.charged;
+    Charged& to = rule.shadow ? out.shadows : out.enforced;
+    to.applied[to.charged] = {&rule, &bucket, nullptr, cost};
+    Charge& charge = to.charges[to.charged++];
+    charge.key = key_of(rule.hash_key, scratch.key);
+    charge.amount = saturating_product(request.cost, cost);
+    charge.shape = bucket.shape;
+    charge.op = request.cost == 0 ? Op::peek : Op::take;
+    charge.keyless = rule.key.empty();
   }
-  std::copy_n(missing.begin(), missing_count, out.applied.data() + out.charged);
-  out.size = out.charged + missing_count;
+  for (const std::size_t side : {0U, 1U}) {
+    Charged& to = side == 0 ? out.enforced : out.shadows;
+    std::copy_n(missing[side].begin(), missing_count[side], to.applied.data() + to.charged);
+    to.size = to.charged + missing_count[side];
+  }
 }
 
 std::optional<AttributeId> Ruleset::find_attribute(std::string_view name) const {

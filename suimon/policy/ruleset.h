@@ -76,6 +76,12 @@ struct AttributeSource {
   std::string header;  // lower case
 };
 
+// Another name under which callers send an attribute.
+struct Alias {
+  std::string name;
+  AttributeId attribute = 0;
+};
+
 // A limit that applies to a request.
 struct Applied {
   const LimitRule* rule = nullptr;
@@ -84,14 +90,21 @@ struct Applied {
   std::uint64_t cost = 1;                // tokens for each unit of the request's own cost
 };
 
-struct Matched {
-  enum class Status : std::uint8_t { ok, bad_path, too_many_limits };
-
-  Status status = Status::ok;
+// Limits that apply to a request, and what they are charged. One that lacks an attribute that it
+// denies without is charged nothing.
+struct Charged {
   std::size_t size = 0;                       // of `applied`
   std::size_t charged = 0;                    // of `charges`
   std::array<Applied, kMostCharges> applied;  // those that are charged first, in order
   std::array<Charge, kMostCharges> charges;
+};
+
+struct Matched {
+  enum class Status : std::uint8_t { ok, bad_path, too_many_limits };
+
+  Status status = Status::ok;
+  Charged enforced;
+  Charged shadows;  // together at most kMostCharges
 };
 
 // Buffers that one thread reuses from match to match, so that matching allocates nothing.
@@ -104,11 +117,13 @@ struct MatchScratch {
 class Ruleset {
  public:
   static constexpr std::size_t kMostAttributes = 64;  // that one policy may name
+  static constexpr std::size_t kMostAliases = 64;
 
   std::string domain;
   ClientIpRule client_ip;
   std::vector<std::string> attributes;  // every attribute that a limit looks at
   std::vector<AttributeSource> sources;
+  std::vector<Alias> aliases;
   std::vector<LimitRule> limits;
   AnswerRule answers;
 

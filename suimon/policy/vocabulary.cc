@@ -11,17 +11,28 @@ namespace {
 
 using Words = std::string_view[];
 
-constexpr Words kFileKnown = {"version", "domain", "client_ip", "attributes", "tiers", "limits"};
+constexpr Words kFileKnown = {"version",   "domain", "client_ip", "attributes", "aliases", "tiers",
+                              "responses", "limits", "server",    "store",      "log"};
 constexpr RefusedWord kFileLater[] = {
-    {"aliases", "name attributes as the callers send them", ""},
-    {"responses", "", ""},
-    {"server", "addresses are options of the command", ""},
-    {"store", "the store is an option of the command", ""},
     {"schedules", "", ""},
     {"locales", "", ""},
-    {"title", "", ""},
     {"descriptors",
      "this looks like a file of envoyproxy/ratelimit; write version: 1 and limits:", "limits"},
+};
+constexpr RefusedWord kFileMisplaced[] = {
+    {"title", "belongs to a limit, under limits:", ""},
+    {"deny", "belongs to a limit; for all of them write responses: {deny_status: 503}", ""},
+    {"headers", "belongs under responses: {headers: [ietf]}", ""},
+    {"language", "belongs under responses: {language: en}", ""},
+    {"deny_status", "belongs under responses: {deny_status: 503}", ""},
+    {"secret_file", "belongs under store: {secret_file: ...}", ""},
+    {"when_full", "belongs under store: {when_full: share}", ""},
+    {"tls", "belongs under server: {tls: {cert: ..., key: ...}}", ""},
+    {"timeouts", "belongs under server: {timeouts: {header: 10s}}", ""},
+    {"http", "belongs under server: {http: 127.0.0.1:8080}", ""},
+    {"admin", "belongs under server: {admin: 127.0.0.1:9090}", ""},
+    {"threads", "belongs under server: {threads: 4}", ""},
+    {"identify", "belongs under log: {identify: none}", ""},
 };
 
 constexpr Words kClientIpKnown = {"from", "trusted_proxies", "trusted_hops", "ipv6_prefix"};
@@ -33,8 +44,8 @@ constexpr RefusedWord kAttributeLater[] = {{"cookie", "use a header", "header"},
 
 constexpr Words kTierKnown = {"capacity", "refill"};
 
-constexpr Words kLimitKnown = {"name",         "match",  "key", "on_missing",
-                               "token_bucket", "preset", "cost"};
+constexpr Words kLimitKnown = {"name",   "title", "match",     "key",  "on_missing", "token_bucket",
+                               "preset", "cost",  "advertise", "deny", "shadow"};
 constexpr std::string_view kWriteBucket = "write token_bucket: {capacity: ..., refill: ...}";
 constexpr RefusedWord kLimitLater[] = {
     {"sliding_window", kWriteBucket, "token_bucket"},
@@ -42,13 +53,8 @@ constexpr RefusedWord kLimitLater[] = {
     {"leaky_bucket", kWriteBucket, "token_bucket"},
     {"sliding_log", kWriteBucket, "token_bucket"},
     {"concurrency", kWriteBucket, "token_bucket"},
-    {"title", "", ""},
-    {"advertise", "", ""},
-    {"deny", "", ""},
-    {"shadow", "", ""},
     {"schedule", "", ""},
     {"schedules", "", ""},
-    {"when_full", "", ""},
     {"on_store_error", "", ""},
     {"except", "", ""},
 };
@@ -56,6 +62,8 @@ constexpr RefusedWord kLimitMisplaced[] = {
     {"capacity", "belongs under token_bucket: {capacity: ..., refill: ...}", "token_bucket"},
     {"refill", "belongs under token_bucket: {capacity: ..., refill: ...}", "token_bucket"},
     {"tier", "belongs under token_bucket: {tier: {from: ..., default: ...}}", "token_bucket"},
+    {"when_full", "belongs under store: at the top of the file", ""},
+    {"status", "belongs under deny: {status: 503}", ""},
     {"value", "is no key of a limit; write cost: with a number or a list of {match, value}", ""},
 };
 
@@ -63,6 +71,21 @@ constexpr Words kBucketKnown = {"capacity", "refill", "tier"};
 constexpr Words kTierChoiceKnown = {"from", "default"};
 constexpr Words kCostKnown = {"match", "value"};
 constexpr Words kOnMissingKnown = {"value"};
+constexpr Words kDenyKnown = {"status"};
+constexpr Words kResponsesKnown = {"headers", "language", "deny_status"};
+
+constexpr Words kServerKnown = {"http", "admin", "threads", "tls", "timeouts", "admin_token_file"};
+constexpr RefusedWord kServerLater[] = {{"grpc", "", ""}, {"resp", "", ""}};
+constexpr Words kTlsKnown = {"cert", "key", "client_ca"};
+constexpr Words kTimeoutsKnown = {"header", "idle", "drain"};
+constexpr Words kStoreKnown = {"url", "password_file", "secret_file", "previous_secret_file",
+                               "when_full"};
+constexpr RefusedWord kStoreMisplaced[] = {
+    {"password", "does not belong in a file that many can read; write password_file: and its path",
+     ""},
+    {"secret", "does not belong in a file that many can read; write secret_file: and its path", ""},
+};
+constexpr Words kLogKnown = {"events", "identify", "per_second"};
 
 constexpr Words kBuiltIn = {"client_ip", "method", "path", "host", "user_agent"};
 
@@ -89,7 +112,7 @@ const RefusedWord* find_word(std::span<const RefusedWord> words, std::string_vie
 
 }  // namespace
 
-const Vocabulary kFileWords{"a policy file", kFileKnown, kFileLater, {}};
+const Vocabulary kFileWords{"a policy file", kFileKnown, kFileLater, kFileMisplaced};
 const Vocabulary kClientIpWords{"client_ip", kClientIpKnown, {}, {}};
 const Vocabulary kAttributeWords{"an attribute", kAttributeKnown, kAttributeLater, {}};
 const Vocabulary kTierWords{"a tier", kTierKnown, {}, {}};
@@ -98,6 +121,13 @@ const Vocabulary kBucketWords{"token_bucket", kBucketKnown, {}, {}};
 const Vocabulary kTierChoiceWords{"tier", kTierChoiceKnown, {}, {}};
 const Vocabulary kCostWords{"a cost", kCostKnown, {}, {}};
 const Vocabulary kOnMissingWords{"on_missing", kOnMissingKnown, {}, {}};
+const Vocabulary kDenyWords{"deny", kDenyKnown, {}, {}};
+const Vocabulary kResponsesWords{"responses", kResponsesKnown, {}, {}};
+const Vocabulary kServerWords{"server", kServerKnown, kServerLater, {}};
+const Vocabulary kTlsWords{"tls", kTlsKnown, {}, {}};
+const Vocabulary kTimeoutsWords{"timeouts", kTimeoutsKnown, {}, {}};
+const Vocabulary kStoreWords{"store", kStoreKnown, {}, kStoreMisplaced};
+const Vocabulary kLogWords{"log", kLogKnown, {}, {}};
 
 std::span<const std::string_view> built_in_attributes() { return kBuiltIn; }
 

@@ -38,6 +38,13 @@ extern const Vocabulary kBucketWords;
 extern const Vocabulary kTierChoiceWords;
 extern const Vocabulary kCostWords;
 extern const Vocabulary kOnMissingWords;
+extern const Vocabulary kDenyWords;
+extern const Vocabulary kResponsesWords;
+extern const Vocabulary kServerWords;
+extern const Vocabulary kTlsWords;
+extern const Vocabulary kTimeoutsWords;
+extern const Vocabulary kStoreWords;
+extern const Vocabulary kLogWords;
 
 // Attributes that every door knows without being told.
 std::span<const std::string_view> built_in_attributes();

@@ -37,7 +37,9 @@ void append_limit(const LimitFacts& limit, std::string& out) {
   append_ms(limit.retry_after, out);
   out += ",\"reset_after_ms\":";
   append_ms(limit.reset_after, out);
-  out += ",\"shadow\":false}";
+  out += ",\"shadow\":";
+  append_bool(limit.shadow, out);
+  out.push_back('}');
 }
 
 // The members that every answer to a check has. `all` shows limits that are not advertised, too.
@@ -60,6 +62,11 @@ void append_members(const Facts& facts, bool all, std::string& out) {
   bool first = true;
   for (const LimitFacts& limit : facts.all()) {
     if (!all && !limit.advertise && !limit.refused()) continue;
+    if (!first) out.push_back(',');
+    append_limit(limit, out);
+    first = false;
+  }
+  for (const LimitFacts& limit : facts.shadows()) {
     if (!first) out.push_back(',');
     append_limit(limit, out);
     first = false;

@@ -42,28 +42,40 @@ std::optional<Duration> Facts::retry_after() const {
   return most == nullptr ? std::nullopt : most->retry_after;
 }
 
+namespace {
+
+LimitFacts facts_of(const Judged& judged, std::size_t i) {
+  const Applied& applied = judged.applied[i];
+  LimitFacts limit;
+  limit.name = applied.rule->name;
+  limit.outcome = judged.outcome_of(i);
+  limit.advertise = applied.rule->advertise;
+  limit.shadow = applied.rule->shadow;
+  limit.capacity = applied.bucket->parameters.capacity;
+  limit.window = fill_time(applied.bucket->parameters);
+  if (applied.missing != nullptr) {
+    limit.missing = *applied.missing;
+    return limit;
+  }
+  const Decision& decision = judged.decisions[i];
+  limit.cost = decision.cost();
+  limit.remaining = decision.remaining();
+  limit.reset_after = decision.reset_after();
+  limit.retry_after = decision.retry_after();
+  limit.next_token_after = decision.next_token_after();
+  return limit;
+}
+
+}  // namespace
+
 Facts facts_of(const Verdict& verdict) {
   Facts facts;
   facts.outcome = verdict.outcome;
   facts.size = verdict.applied.size();
-  for (std::size_t i = 0; i < facts.size; ++i) {
-    const Applied& applied = verdict.applied[i];
-    LimitFacts& limit = facts.limits[i];
-    limit.name = applied.rule->name;
-    limit.outcome = verdict.outcome_of(i);
-    limit.advertise = applied.rule->advertise;
-    limit.capacity = applied.bucket->parameters.capacity;
-    limit.window = fill_time(applied.bucket->parameters);
-    if (applied.missing != nullptr) {
-      limit.missing = *applied.missing;
-      continue;
-    }
-    const Decision& decision = verdict.decisions[i];
-    limit.cost = decision.cost();
-    limit.remaining = decision.remaining();
-    limit.reset_after = decision.reset_after();
-    limit.retry_after = decision.retry_after();
-    limit.next_token_after = decision.next_token_after();
+  facts.shadows_count = verdict.shadows.applied.size();
+  for (std::size_t i = 0; i < facts.size; ++i) facts.limits[i] = facts_of(verdict, i);
+  for (std::size_t i = 0; i < facts.shadows_count; ++i) {
+    facts.limits[facts.size + i] = facts_of(verdict.shadows, i);
   }
   return facts;
 }

@@ -21,6 +21,7 @@ struct LimitFacts {
   Outcome outcome = Outcome::allowed;
   std::string_view missing;  // the attribute that the limit needs and the request lacks, or ""
   bool advertise = true;
+  bool shadow = false;  // says what it would do, and refuses nobody
   std::uint64_t capacity = 0;
   std::uint64_t cost = 0;                    // tokens that the request asked of this limit
   std::uint64_t remaining = 0;               // whole tokens
@@ -34,10 +35,14 @@ struct LimitFacts {
 
 struct Facts {
   Outcome outcome = Outcome::allowed;
-  std::size_t size = 0;
+  std::size_t size = 0;           // of those that are enforced
+  std::size_t shadows_count = 0;  // of shadow limits, behind them
   std::array<LimitFacts, kMostCharges> limits;
 
+  // The limits that are enforced. Only these are told to callers, who have no use for the others.
   std::span<const LimitFacts> all() const { return {limits.data(), size}; }
+  // The shadow limits, for whoever asked for a check.
+  std::span<const LimitFacts> shadows() const { return {limits.data() + size, shadows_count}; }
 
   // The limit that refused (the one that refuses for good, else the longest wait); when nothing
   // refused, the one with the fewest requests of this cost left. Null when no limit applies.

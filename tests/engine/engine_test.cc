@@ -51,6 +51,8 @@ struct Heard {
   std::vector<Outcome> outcomes;
   std::vector<Verdict::Status> statuses;
   std::vector<std::uint64_t> remaining;
+  std::vector<Outcome> shadows;
+  std::vector<std::uint64_t> shadow_remaining;
 
   Answer ear() {
     return {[](void* context, std::span<const Verdict> verdicts) {
@@ -60,6 +62,10 @@ struct Heard {
                 heard.statuses.push_back(verdict.status);
                 for (const Decision& d : verdict.decisions)
                   heard.remaining.push_back(d.remaining());
+                for (std::size_t i = 0; i < verdict.shadows.applied.size(); ++i)
+                  heard.shadows.push_back(verdict.shadows.outcome_of(i));
+                for (const Decision& d : verdict.shadows.decisions)
+                  heard.shadow_remaining.push_back(d.remaining());
               }
             },
             this};
@@ -259,6 +265,77 @@ TEST_F(EngineTest, AChangedLimitConvertsWhatIsOwed) {
   clock_.advance(1s);  // 4 are owed
   EXPECT_EQ(ask({}, 0), Outcome::allowed);
   EXPECT_EQ(heard_.remaining, std::vector<std::uint64_t>{4});
+}
+
+const std::string kTwoShadows =
+    "limits:\n"
+    "  - name: real\n    key: [user]\n    token_bucket: {capacity: 3, refill: 1/min}\n"
+    "  - name: narrow\n    shadow: true\n    key: [user]\n"
+    "    token_bucket: {capacity: 1, refill: 1/min}\n"
+    "  - name: wide\n    shadow: true\n    key: [user]\n"
+    "    token_bucket: {capacity: 9, refill: 1/min}\n";
+using Outcomes = std::vector<Outcome>;
+using Counts = std::vector<std::uint64_t>;
+
+TEST_F(EngineTest, AShadowSaysWhatItWouldDoAndRefusesNobody) {
+  load(kTwoShadows);
+  EXPECT_EQ(ask({{"user", "u"}}), Outcome::allowed);
+  EXPECT_EQ(heard_.shadows, (Outcomes{Outcome::allowed, Outcome::allowed}));
+  EXPECT_EQ(ask({{"user", "u"}}), Outcome::allowed);
+  EXPECT_EQ(heard_.shadows, (Outcomes{Outcome::limited, Outcome::allowed}));
+  // Each is charged when it would allow, whatever the other says.
+  EXPECT_EQ(heard_.shadow_remaining, (Counts{0, 7}));
+}
+
+TEST_F(EngineTest, OfARefusedRequestShadowsAreNotAskedNorCharged) {
+  load(kTwoShadows);
+  for (int i = 0; i < 3; ++i) ask({{"user", "u"}});
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(ask({{"user", "u"}}), Outcome::limited);
+    EXPECT_EQ(heard_.shadows, Outcomes{});
+  }
+  clock_.advance(1min);
+  EXPECT_EQ(ask({{"user", "u"}}), Outcome::allowed);
+  EXPECT_EQ(heard_.shadow_remaining, (Counts{0, 6}));  // 9 - 3 + 1 - 1
+}
+
+TEST_F(EngineTest, ShadowsAloneAllowEverything) {
+  load(
+      "limits:\n  - name: s\n    shadow: true\n    key: []\n"
+      "    token_bucket: {capacity: 1, refill: 1/min}\n");
+  EXPECT_EQ(ask({}), Outcome::allowed);
+  EXPECT_EQ(ask({}, 2), Outcome::allowed);
+  EXPECT_EQ(heard_.shadows, Outcomes{Outcome::never});
+}
+
+TEST_F(EngineTest, ALookAtAShadowChargesNothing) {
+  load(kTwoShadows);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask({{"user", "u"}}, 0), Outcome::allowed);
+  EXPECT_EQ(heard_.shadow_remaining, (Counts{1, 9}));
+}
+
+TEST_F(EngineTest, ARemoteStoreIsAskedForTheShadowsAfterTheVerdict) {
+  LaterStore later(store_);
+  LivePolicy live(later, Secret{{1, 2}});
+  ASSERT_TRUE(live.install(policy_of(kTwoShadows), clock_.now()));
+  Engine engine(live, later, recorder_, clock_);
+  const Attribute user{"user", "u"};
+  const Request request{"", {&user, 1}, 1};
+  engine.decide({&request, 1}, 0, heard_.ear());
+  later.answer();
+  EXPECT_TRUE(heard_.outcomes.empty());
+  later.answer();
+  EXPECT_EQ(heard_.outcomes, Outcomes{Outcome::allowed});
+  EXPECT_EQ(heard_.shadows, (Outcomes{Outcome::allowed, Outcome::allowed}));
+
+  // Nobody is refused because a shadow could not be asked.
+  heard_ = Heard{};
+  engine.decide({&request, 1}, 0, heard_.ear());
+  later.answer();
+  later.answer(/*works=*/false);
+  EXPECT_EQ(heard_.outcomes, Outcomes{Outcome::allowed});
+  EXPECT_EQ(heard_.statuses, std::vector<Verdict::Status>{Verdict::Status::decided});
+  EXPECT_EQ(heard_.shadows, Outcomes{});
 }
 
 }  // namespace

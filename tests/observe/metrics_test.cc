@@ -99,5 +99,25 @@ TEST_F(MetricsTest, C33a_AFailedReloadIsSeen) {
   EXPECT_TRUE(shows("suimon_config_last_success_timestamp_seconds 1000"));
 }
 
+TEST_F(MetricsTest, WhatAShadowWouldRefuseIsCountedApart) {
+  Loaded loaded = load_policy_text(
+      "version: 1\ndomain: shop\nlimits:\n  - name: s\n    shadow: true\n    key: [user]\n"
+      "    token_bucket: {capacity: 1, refill: 1/min}\n",
+      "p.yaml");
+  ASSERT_TRUE(live_.install(std::move(loaded.policy), Instant{}));
+  LoopCounters& loop = metrics_.add_loop();
+  ask(loop);
+  ask(loop);
+  ask(loop);
+  const auto count = [](const std::string& verdict, int n) {
+    return "suimon_limit_decisions_total{domain=\"shop\",limit=\"s\",verdict=\"" + verdict +
+           "\"} " + std::to_string(n);
+  };
+  EXPECT_TRUE(shows(count("allowed", 1)));
+  EXPECT_TRUE(shows(count("shadow_limited", 2)));
+  EXPECT_TRUE(shows(count("limited", 0)));
+  EXPECT_TRUE(shows(R"(suimon_requests_total{door="http",domain="shop",verdict="allowed"} 3)"));
+}
+
 }  // namespace
 }  // namespace suimon

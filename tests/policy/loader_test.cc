@@ -374,7 +374,9 @@ TEST(Loader, AnonymousRequestOfTheExampleMeetsOnlyThePerAddressLimit) {
     MatchScratch scratch;
     shop->match({.domain = "shop", .attributes = attributes}, matched, scratch);
     std::string out;
-    for (std::size_t i = 0; i < matched.size; ++i) out += matched.applied[i].rule->name + " ";
+    for (std::size_t i = 0; i < matched.enforced.size; ++i) {
+      out += matched.enforced.applied[i].rule->name + " ";
+    }
     return out;
   };
   EXPECT_EQ(names({{"client_ip", "203.0.113.9"}, {"method", "GET"}, {"path", "/v1/payments/7"}}),
@@ -424,8 +426,8 @@ TEST(Loader, C33a_RuleWithoutPeriodIsRefusedWithFileAndLine) {
 TEST(Loader, C33a_UnknownFieldIsRefusedWithFileAndLine) {
   EXPECT_EQ(first_mistake(with_limit("    key: [client_ip]\n    preset: payment-gateway\n"
                                      "    colour: red\n")),
-            "f:7:5: unknown key `colour`; a limit has name, match, key, on_missing, token_bucket, "
-            "preset, cost");
+            "f:7:5: unknown key `colour`; a limit has name, title, match, key, on_missing, "
+            "token_bucket, preset, cost, advertise, deny, shadow");
 }
 
 TEST(Loader, C33a_BadFilesOfAPeerAreRefusedWithFileNameAndReason) {

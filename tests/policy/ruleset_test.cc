@@ -22,13 +22,16 @@ class Rules {
     return matched_;
   }
 
-  // "name:amount" of every charge, and "name!" where an attribute is missing.
+  // "name:amount" of every charge, "name!" where an attribute is missing, and "~" behind shadows.
   std::string charged(std::vector<Attribute> attributes, std::uint64_t cost = 1) {
     const Matched& matched = match(std::move(attributes), cost);
     std::string text;
-    for (std::size_t i = 0; i < matched.size; ++i) {
-      text += (text.empty() ? "" : " ") + matched.applied[i].rule->name;
-      text += i < matched.charged ? ":" + std::to_string(matched.charges[i].amount) : "!";
+    for (const Charged& side : {matched.enforced, matched.shadows}) {
+      for (std::size_t i = 0; i < side.size; ++i) {
+        text += (text.empty() ? "" : " ") + side.applied[i].rule->name;
+        text += i < side.charged ? ":" + std::to_string(side.charges[i].amount) : "!";
+        text += side.applied[i].rule->shadow ? "~" : "";
+      }
     }
     return text;
   }
@@ -59,7 +62,7 @@ TEST(Match, AHostIsTheSameHoweverItIsWritten) {
   Rules rules("limits:\n" +
               limit("name: a\n    key: [host]\n    match: {host: '*.Example.com:80'}"));
   const auto key = [&](std::string_view host) {
-    return rules.match({{"host", host}}).charges[0].key;
+    return rules.match({{"host", host}}).enforced.charges[0].key;
   };
   EXPECT_EQ(rules.charged({{"host", "API.EXAMPLE.COM:443"}}), "a:1");
   EXPECT_EQ(key("api.example.com"), key("API.example.com.:443"));
@@ -81,7 +84,7 @@ TEST(Match, C27_KeyAndValueNeverRunTogether) {
   Rules rules("limits:\n" + limit("name: a\n    match: {a: b}\n    key: [a]") +
               limit("name: b\n    key: [a_b]") + limit("name: c\n    key: [x, y]"));
   const auto key = [&](std::vector<Attribute> attributes) {
-    return rules.match(std::move(attributes)).charges[0].key;
+    return rules.match(std::move(attributes)).enforced.charges[0].key;
   };
   EXPECT_EQ(rules.charged({{"a", "b"}}), "a:1");
   EXPECT_EQ(rules.charged({{"a_b", "x"}}), "b:1");
@@ -92,13 +95,13 @@ TEST(Match, C27_KeyAndValueNeverRunTogether) {
 TEST(Match, TheSameClientHasUnrelatedKeysInTwoLimits) {
   Rules rules("limits:\n" + limit("name: a\n    key: [user]") + limit("name: b\n    key: [user]"));
   const Matched& matched = rules.match({{"user", "u1"}});
-  EXPECT_NE(matched.charges[0].key, matched.charges[1].key);
+  EXPECT_NE(matched.enforced.charges[0].key, matched.enforced.charges[1].key);
 }
 
 TEST(Match, C23_AddressesInOnePrefixShareAKey) {
   Rules rules("limits:\n" + limit("name: a\n    key: [client_ip]"));
   const auto key = [&](std::string_view ip) {
-    return rules.match({{"client_ip", ip}}).charges[0].key;
+    return rules.match({{"client_ip", ip}}).enforced.charges[0].key;
   };
   EXPECT_EQ(key("2001:db8:1:2::1"), key("2001:DB8:1:2:0:0:0:A"));
   EXPECT_NE(key("2001:db8:1:2::1"), key("2001:db8:1:3::1"));
@@ -118,9 +121,9 @@ TEST(Match, TheFirstCostThatMatchesCountsAndZeroIsFree) {
 TEST(Match, ALimitWithoutAKeyIsOneStateForEverybody) {
   Rules rules("limits:\n" + limit("name: all\n    key: []") + limit("name: each\n    key: [user]"));
   const Matched& matched = rules.match({{"user", "u"}});
-  ASSERT_EQ(matched.charged, 2U);
-  EXPECT_TRUE(matched.charges[0].keyless);
-  EXPECT_FALSE(matched.charges[1].keyless);
+  ASSERT_EQ(matched.enforced.charged, 2U);
+  EXPECT_TRUE(matched.enforced.charges[0].keyless);
+  EXPECT_FALSE(matched.enforced.charges[1].keyless);
 }
 
 TEST(Shapes, KnowTheLargestCostOfTheirLimitAlsoWhenNothingElseChanged) {
@@ -144,7 +147,7 @@ TEST(Match, TheTierComesFromItsAttributeOrIsTheDefault) {
       "limits:\n  - name: a\n    key: [user]\n"
       "    token_bucket: {tier: {from: plan, default: free}}\n");
   const auto capacity = [&](std::vector<Attribute> attributes) {
-    return rules.match(std::move(attributes)).applied[0].bucket->parameters.capacity;
+    return rules.match(std::move(attributes)).enforced.applied[0].bucket->parameters.capacity;
   };
   EXPECT_EQ(capacity({{"user", "u"}, {"plan", "premium"}}), 200U);
   EXPECT_EQ(capacity({{"user", "u"}, {"plan", "free"}}), 10U);
@@ -178,6 +181,31 @@ TEST(Policy, ADomainMayBeLeftOutWhenOneIsLoaded) {
   EXPECT_EQ(policy.find("other"), nullptr);
   policy.rulesets.resize(2);
   EXPECT_EQ(policy.find(""), nullptr);
+}
+
+TEST(Match, AnAliasBringsTheAttributeUnlessItsOwnNameDoes) {
+  Rules rules("aliases: {remote_user: user}\nlimits:\n" + limit("name: a\n    key: [user]"));
+  const auto key = [&](std::vector<Attribute> attributes) {
+    return rules.match(std::move(attributes)).enforced.charges[0].key;
+  };
+  EXPECT_EQ(key({{"remote_user", "u"}}), key({{"user", "u"}}));
+  EXPECT_EQ(key({{"remote_user", "u"}, {"user", "v"}}), key({{"user", "v"}}));
+  EXPECT_EQ(key({{"remote_user", "u"}, {"user", ""}}), key({{"user", "u"}}));
+  EXPECT_EQ(rules.charged({{"remote", "u"}}), "");
+}
+
+TEST(Match, ShadowsStandApartAndCountAmongTheSixteen) {
+  std::string limits = "limits:\n" + limit("name: a\n    key: [user]") +
+                       limit("name: b\n    shadow: true\n    key: [user]") +
+                       limit("name: c\n    shadow: true\n    on_missing: deny\n    key: [k]");
+  Rules rules(limits);
+  EXPECT_EQ(rules.charged({{"user", "u"}}), "a:1 b:1~ c!~");
+  EXPECT_EQ(rules.charged({{"user", "u"}, {"k", "x"}}), "a:1 b:1~ c:1~");
+  for (int i = 0; i < 14; ++i) {
+    limits += limit("name: s" + std::to_string(i) + "\n    shadow: true\n    key: [user]");
+  }
+  Rules many(limits);
+  EXPECT_EQ(many.match({{"user", "u"}}).status, Matched::Status::too_many_limits);
 }
 
 }  // namespace
