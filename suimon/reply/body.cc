@@ -110,7 +110,7 @@ Problem problem_of(const Facts& facts, const LimitFacts& binding, const Locale& 
   if (!wait) return {kNever, locale.never_title, filled(locale.never, binding, 0)};
   const std::int64_t seconds = retry_after_seconds(*wait);
   return {kQuotaExceeded, locale.limited_title,
-          filled(seconds == 1 ? locale.limited_one : locale.limited_other, binding, seconds)};
+          filled(locale.limited(static_cast<std::uint64_t>(seconds)), binding, seconds)};
 }
 
 void append_head(std::string_view type, std::string_view title, int status, std::string& out) {

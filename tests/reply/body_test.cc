@@ -85,26 +85,5 @@ TEST(RefusalBody, HidesLimitsThatAreNotAdvertisedUnlessTheyRefused) {
   EXPECT_TRUE(holds(refusal(scene, ""), "secret"));
 }
 
-TEST(Locales, AreChosenByQualityThenPlace) {
-  EXPECT_EQ(choose_locale("").tag, "en");
-  EXPECT_EQ(choose_locale("ja").tag, "ja");
-  EXPECT_EQ(choose_locale("JA-jp").tag, "ja");
-  EXPECT_EQ(choose_locale("fr, ja;q=0.8, en;q=0.5").tag, "ja");
-  EXPECT_EQ(choose_locale("en;q=0.5, ja;q=0.500").tag, "en");
-  EXPECT_EQ(choose_locale("ja;q=0").tag, "en");
-  EXPECT_EQ(choose_locale("*").tag, "en");
-  EXPECT_EQ(choose_locale("xx;q=2, ja;q=x, ;;;,").tag, "en");
-  EXPECT_EQ(choose_locale(std::string(100'000, ',') + "ja").tag, "en");
-}
-
-TEST(Locales, EveryRegisteredOneIsComplete) {
-  for (const Locale* locale : registered_locales()) EXPECT_TRUE(locale->complete()) << locale->tag;
-  Locale lacking = *registered_locales()[0];
-  lacking.never = "";
-  EXPECT_FALSE(lacking.complete());
-  lacking.never = "wait {minutes}";
-  EXPECT_FALSE(lacking.complete());
-}
-
 }  // namespace
 }  // namespace suimon

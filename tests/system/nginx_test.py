@@ -35,9 +35,10 @@ class Refusals(NginxTest):
         self.assertEqual(self.statuses(3), [200] * 3)
         for accepted, language, words in (
             ("ja", "ja", "秒待ってから、もう一度お試しください。"),
-            ("fr;q=0.9, ja-JP;q=0.8, en;q=0.1", "ja", "秒待ってから、もう一度お試しください。"),
+            ("it;q=0.9, ja-JP;q=0.8, en;q=0.1", "ja", "秒待ってから、もう一度お試しください。"),
             ("en-GB,ja;q=0.5", "en", "seconds, then try again."),
-            ("fr", "en", "seconds, then try again."),
+            ("fr", "fr", "secondes, puis réessayer."),
+            ("it", "en", "seconds, then try again."),
         ):
             with self.subTest(accepted):
                 answer = self.get(fields={"Accept-Language": accepted})

@@ -7,11 +7,13 @@ namespace suimon::locales {
 
 inline constexpr Locale kEnglish = {
     .tag = "en",
+    .plural = plurals::one_is_one,
     .limited_title = "Too many requests",
     .never_title = "Request costs more than the limit can hold",
     .missing_title = "A required attribute is missing",
     .overloaded_title = "The rate limiter cannot decide now",
-    .limited_one = "Too many requests for the limit \"{limit}\"; wait 1 second, then try again.",
+    .limited_one =
+        "Too many requests for the limit \"{limit}\"; wait {seconds} second, then try again.",
     .limited_other =
         "Too many requests for the limit \"{limit}\"; wait {seconds} seconds, then try again.",
     .never =

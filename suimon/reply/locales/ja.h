@@ -11,8 +11,6 @@ inline constexpr Locale kJapanese = {
     .never_title = "リクエストのコストが上限を超えています",
     .missing_title = "必要な属性がありません",
     .overloaded_title = "レートリミッターが現在判定できません",
-    .limited_one =
-        "制限「{limit}」に対するリクエストが多すぎます。1秒待ってから、もう一度お試しください。",
     .limited_other =
         "制限「{limit}」に対するリクエストが多すぎます。{seconds}"
         "秒待ってから、もう一度お試しください。",
