@@ -44,7 +44,8 @@ std::optional<Duration> parse_seconds(std::string_view text) {
   return std::chrono::seconds(seconds) + Duration(nanoseconds);
 }
 
-void print(const Verdict& verdict, Instant now, const Locale& locale) {
+// `language` as in Accept-Language; "" is the policy's.
+void print(const Verdict& verdict, Instant now, std::string_view language) {
   const Facts facts = facts_of(verdict);
   const auto wait = facts.retry_after();
   const std::string extra =
@@ -54,7 +55,8 @@ void print(const Verdict& verdict, Instant now, const Locale& locale) {
   if (verdict.allowed()) {
     append_check_body(facts, line, extra);
   } else {
-    append_refusal_body(facts, 429, locale, line, extra);
+    const Locale& locale = choose_locale(language, facts.answers->language);
+    append_refusal_body(facts, facts.deny_status(), locale, line, extra);
   }
   app::print(stdout, "{}\n", line);
 }
@@ -75,7 +77,7 @@ const char* explain(Verdict::Status status) {
 }
 
 struct Heard {
-  const Locale* locale = nullptr;
+  std::string_view language;
   Instant now;
   bool refused = false;
   const char* failure = nullptr;
@@ -123,7 +125,7 @@ int check(const CheckOptions& options) {
   ManualClock clock(Instant{*at});
   Nobody nobody;
   Engine engine(live, store, nobody, clock);
-  Heard heard{&choose_locale(options.language), {}, false, nullptr};
+  Heard heard{options.language, {}, false, nullptr};
   const Request request{domain, attributes, options.cost};
   for (std::uint64_t i = 0; i < options.times && heard.failure == nullptr; ++i) {
     heard.now = clock.now();
@@ -137,7 +139,7 @@ int check(const CheckOptions& options) {
                        return;
                      }
                      ear.refused = ear.refused || !verdict.allowed();
-                     print(verdict, ear.now, *ear.locale);
+                     print(verdict, ear.now, ear.language);
                    },
                    &heard});
     clock.advance(*every);

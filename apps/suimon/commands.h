@@ -33,7 +33,7 @@ struct CheckOptions {
   std::uint64_t times = 1;
   std::string at = "0";  // seconds, up to nine decimals
   std::string every = "0";
-  std::string language = "en";
+  std::string language;
   bool exit_code = false;
 };
 int check(const CheckOptions& options);

@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
   check_command.add_option("--at", check.at, "seconds at which the first comes")
       ->capture_default_str();
   check_command.add_option("--every", check.every, "seconds between two")->capture_default_str();
-  check_command.add_option("--language", check.language, "of the sentences")->capture_default_str();
+  check_command.add_option("--language", check.language, "of the sentences; else the policy's");
   check_command.add_flag("--exit-code", check.exit_code, "exit with 3 when one was refused");
   check_command.callback(
       [&] { code = has_config(check.config) ? suimon::app::check(check) : kWrongUsage; });

@@ -7,6 +7,8 @@ namespace {
 
 std::time_t unix_seconds() { return std::time(nullptr); }
 
+const WallClock wall_clock;
+
 }  // namespace
 
 Worker::Worker(const LivePolicy& policy, Store& store, LoopCounters& counters, const Clock& clock,
@@ -20,7 +22,8 @@ Worker::~Worker() { stop(); }
 void Worker::open_http(net::Fd listener, std::size_t max_connections) {
   net::ServerLimits limits;
   limits.max_connections = max_connections;
-  http_door_ = std::make_unique<door::HttpDoor>(loop_, engine_, counters_, kHttpDoor, ready_);
+  http_door_ =
+      std::make_unique<door::HttpDoor>(loop_, engine_, counters_, kHttpDoor, ready_, wall_clock);
   http_ = std::make_unique<door::HttpServer>(loop_, std::move(listener), *http_door_,
                                              door::HttpLimits{}, limits, unix_seconds);
 }

@@ -18,6 +18,15 @@ class BootClock final : public Clock {
   Instant now() const override { return boot_now(); }
 };
 
+// The time of day: nanoseconds since 1970-01-01 UTC. It may step back. For what people and other
+// machines are told; nothing is decided on it.
+class WallClock final : public Clock {
+ public:
+  Instant now() const override {
+    return Instant(std::chrono::system_clock::now().time_since_epoch());
+  }
+};
+
 // A clock that moves only when told to. For one thread.
 class ManualClock final : public Clock {
  public:

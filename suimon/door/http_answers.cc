@@ -43,7 +43,8 @@ Failure failure_of(Verdict::Status status) {
 void HttpDoor::append_refusal_lines(bool plain_json, const Locale& locale, std::string& lines) {
   lines += plain_json ? kJson : kProblem;
   lines += kNoStore;
-  lines.append("Content-Language: ").append(locale.tag).append("\r\nVary: Accept-Language\r\n");
+  lines.append("Content-Language: ").append(locale.tag);
+  lines += "\r\nVary: Accept, Accept-Language\r\n";
 }
 
 // Names a few: an answer must not grow with the number of domains.
@@ -65,9 +66,10 @@ void HttpDoor::answer(Pending& pending, const Verdict& verdict) {
   if (verdict.status != Verdict::Status::decided) {
     const Failure why = failure_of(verdict.status);
     if (why.status == 503) {
+      const Locale& locale = pending.languages.choose(language_of(verdict.ruleset));
       lines_ += "Retry-After: 1\r\n";
-      append_overloaded_body(*pending.locale, why.text, body_);
-      append_refusal_lines(pending.plain_json, *pending.locale, lines_);
+      append_overloaded_body(locale, why.text, body_);
+      append_refusal_lines(pending.plain_json, locale, lines_);
       return exchange.respond(503, lines_, body_);
     }
     return respond_mistake(exchange, why.status,
@@ -76,16 +78,19 @@ void HttpDoor::answer(Pending& pending, const Verdict& verdict) {
                                : std::string(why.text));
   }
   const Facts facts = facts_of(verdict);
-  append_decision_fields(facts, lines_);
+  append_decision_fields(facts, wall_, lines_);
   if (pending.kind == Pending::Kind::forward_auth) {
     lines_ += "X-Suimon-Verdict: ";
-    append_token(facts, 429, lines_);
+    // What the client is to be told in the end: ?deny_status= is for the proxy that asks, which may
+    // know no other refusal than 403.
+    append_token(facts, facts.deny_status(), lines_);
     lines_ += "\r\n";
   }
   if (!verdict.allowed()) {
-    const int status = pending.status_of_refusal();
-    append_refusal_lines(pending.plain_json, *pending.locale, lines_);
-    append_refusal_body(facts, status, *pending.locale, body_);
+    const int status = pending.status_of_refusal(facts);
+    const Locale& locale = pending.languages.choose(facts.answers->language);
+    append_refusal_lines(pending.plain_json, locale, lines_);
+    append_refusal_body(facts, status, locale, body_);
     return exchange.respond(status, lines_, body_);
   }
   if (pending.kind == Pending::Kind::forward_auth) {
@@ -98,11 +103,12 @@ void HttpDoor::answer(Pending& pending, const Verdict& verdict) {
   exchange.respond(200, lines_, body_);
 }
 
-void HttpDoor::append_batch_element(const Pending& pending, const Verdict& verdict,
-                                    std::string& out) {
+void HttpDoor::append_batch_element(Pending& pending, const Verdict& verdict, std::string& out) {
   if (verdict.status != Verdict::Status::decided) {
     const Failure why = failure_of(verdict.status);
-    if (why.status == 503) return append_overloaded_body(*pending.locale, why.text, out);
+    if (why.status == 503) {
+      return append_overloaded_body(pending.speak(language_of(verdict.ruleset)), why.text, out);
+    }
     return append_mistake_body(why.status, "Bad Request",
                                verdict.status == Verdict::Status::unknown_domain
                                    ? unknown_domain()
@@ -111,7 +117,8 @@ void HttpDoor::append_batch_element(const Pending& pending, const Verdict& verdi
   }
   const Facts facts = facts_of(verdict);
   if (verdict.allowed()) return append_check_body(facts, out);
-  append_refusal_body(facts, pending.status_of_refusal(), *pending.locale, out);
+  append_refusal_body(facts, pending.status_of_refusal(facts),
+                      pending.speak(facts.answers->language), out);
 }
 
 void HttpDoor::answer_batch(Pending& pending) {
@@ -125,8 +132,15 @@ void HttpDoor::answer_batch(Pending& pending) {
   lines_.clear();
   lines_ += kJson;
   lines_ += kNoStore;
-  lines_.append("Content-Language: ").append(pending.locale->tag);
-  lines_ += "\r\nVary: Accept-Language\r\n";
+  if (pending.spoken != 0) {  // elements of several domains may be in several languages
+    std::string_view before = "Content-Language: ";
+    for (std::size_t i = 0; i < registered_locales().size(); ++i) {
+      if ((pending.spoken >> i & 1U) == 0) continue;
+      lines_.append(before).append(registered_locales()[i]->tag);
+      before = ", ";
+    }
+    lines_ += "\r\nVary: Accept-Language\r\n";
+  }
   Exchange& exchange = *pending.exchange;
   pending.parts.clear();
   close(pending);

@@ -29,8 +29,8 @@ bool wants_plain_json(std::string_view accept) {
 }  // namespace
 
 HttpDoor::HttpDoor(net::Loop& loop, Engine& engine, LoopCounters& counters, DoorId id,
-                   const std::atomic<bool>& ready)
-    : loop_(loop), engine_(engine), counters_(counters), id_(id), ready_(ready) {
+                   const std::atomic<bool>& ready, const Clock& wall)
+    : loop_(loop), engine_(engine), counters_(counters), id_(id), ready_(ready), wall_(wall) {
   loop.on_wake_end([this] {
     if (decided_in_wake_ == 0) return;
     counters_.measured(id_, loop_.clock().now() - loop_.now(), decided_in_wake_);
@@ -162,35 +162,48 @@ void HttpDoor::forward_auth(const HttpRequest& request, const std::optional<Addr
 
 void HttpDoor::refusal(const HttpRequest& request, const std::optional<Address>& peer,
                        Exchange& exchange) {
-  const Locale& locale = choose_locale(request.field("accept-language"));
   bool believed = false;
   for (const Ruleset& ruleset : engine_.policy().rulesets) {
     believed = believed || ruleset.client_ip.trusts(peer);
   }
   lines_.clear();
   body_.clear();
-  int status = 429;
+  const AcceptedLanguages languages = languages_of(request);
+  const bool plain_json = wants_plain_json(request.field("accept"));
   Told told;
   if (believed && parse_token(request.field("x-suimon-verdict"), told) &&
       told.facts.outcome != Outcome::allowed) {
-    status = told.status;
-    append_decision_fields(told.facts, lines_);
-    append_refusal_body(told.facts, status, locale, body_);
-  } else {
-    lines_ += "Retry-After: 1\r\n";
-    append_plain_refusal_body(locale, body_);
+    find_rules(engine_.policy(), told.facts);
+    const Locale& locale = languages.choose(told.facts.answers->language);
+    append_decision_fields(told.facts, wall_, lines_);
+    append_refusal_body(told.facts, told.status, locale, body_);
+    append_refusal_lines(plain_json, locale, lines_);
+    return exchange.respond(told.status, lines_, body_);
   }
-  append_refusal_lines(wants_plain_json(request.field("accept")), locale, lines_);
-  exchange.respond(status, lines_, body_);
+  constexpr int kPlain = 429;
+  const Ruleset* only = engine_.policy().find("");
+  const Locale& locale = languages.choose(language_of(only));
+  lines_ += "Retry-After: 1\r\n";
+  append_plain_refusal_body(kPlain, locale, body_);
+  append_refusal_lines(plain_json, locale, lines_);
+  exchange.respond(kPlain, lines_, body_);
+}
+
+// All lines of the field count as one list.
+AcceptedLanguages HttpDoor::languages_of(const HttpRequest& request) {
+  joined_.clear();
+  request.joined("accept-language", joined_);
+  return read_accept_language(joined_);
 }
 
 HttpDoor::Pending& HttpDoor::open(const HttpRequest& request, Exchange& exchange) {
   Pending& pending = pendings_.take();
   pending.door = this;
   pending.exchange = &exchange;
-  pending.locale = &choose_locale(request.field("accept-language"));
+  pending.languages = languages_of(request);
   pending.plain_json = wants_plain_json(request.field("accept"));
   pending.deny_status = 0;
+  pending.spoken = 0;
   pending.parts.clear();
   return pending;
 }

@@ -30,9 +30,10 @@ namespace suimon::door {
 
 class HttpDoor final : public HttpHandler {
  public:
-  // `ready` tells /readyz whether new work is welcome.
+  // `ready` tells /readyz whether new work is welcome; `wall` the time of day, where a header
+  // dialect shows it.
   HttpDoor(net::Loop& loop, Engine& engine, LoopCounters& counters, DoorId id,
-           const std::atomic<bool>& ready);
+           const std::atomic<bool>& ready, const Clock& wall);
   ~HttpDoor() override;
 
   void wake(Instant now) override { engine_.wake(now); }
@@ -59,8 +60,9 @@ class HttpDoor final : public HttpHandler {
 
   void answer(Pending& pending, const Verdict& verdict);
   void answer_batch(Pending& pending);
-  void append_batch_element(const Pending& pending, const Verdict& verdict, std::string& out);
+  void append_batch_element(Pending& pending, const Verdict& verdict, std::string& out);
   static void append_refusal_lines(bool plain_json, const Locale& locale, std::string& lines);
+  AcceptedLanguages languages_of(const HttpRequest& request);
   std::string unknown_domain();
   void respond_mistake(Exchange& exchange, int status, std::string_view detail);
   void respond_method(Exchange& exchange, std::string_view allowed);
@@ -70,6 +72,7 @@ class HttpDoor final : public HttpHandler {
   LoopCounters& counters_;
   DoorId id_;
   const std::atomic<bool>& ready_;
+  const Clock& wall_;
   CheckReader reader_;
   std::uint64_t decided_in_wake_ = 0;
   std::string lines_;

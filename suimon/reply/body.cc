@@ -42,7 +42,8 @@ void append_limit(const LimitFacts& limit, std::string& out) {
   out.push_back('}');
 }
 
-// The members that every answer to a check has. `all` shows limits that are not advertised, too.
+// The members that every answer to a check has. `all` shows also limits that are not advertised,
+// and shadow limits.
 void append_members(const Facts& facts, bool all, std::string& out) {
   const LimitFacts* binding = facts.binding(!all && facts.outcome == Outcome::allowed);
   out += "\"allowed\":";
@@ -67,6 +68,7 @@ void append_members(const Facts& facts, bool all, std::string& out) {
     first = false;
   }
   for (const LimitFacts& limit : facts.shadows()) {
+    if (!all) break;
     if (!first) out.push_back(',');
     append_limit(limit, out);
     first = false;
@@ -78,14 +80,28 @@ void append_number(std::int64_t number, std::string& out) {
   fmt::format_to(std::back_inserter(out), "{}", number);
 }
 
-// `text` with its places filled in from `limit`.
-std::string filled(std::string_view text, const LimitFacts& limit, std::int64_t seconds) {
+// What people call a limit: its title in their language, else in `otherwise`, else its name.
+std::string_view title_of(const LimitFacts& limit, std::string_view language,
+                          std::string_view otherwise) {
+  std::string_view best = limit.name;
+  if (limit.rule == nullptr) return best;
+  for (const Text& title : limit.rule->titles) {
+    const std::string_view tag = kLanguageTags[title.language];
+    if (tag == language) return title.text;
+    if (tag == otherwise) best = title.text;
+  }
+  return best;
+}
+
+// `text` with its places filled in from `limit`, which people call `title`.
+std::string filled(std::string_view text, const LimitFacts& limit, std::string_view title,
+                   std::int64_t seconds) {
   std::string sentence;
   for (auto open = text.find('{'); open != std::string_view::npos; open = text.find('{')) {
     const auto close = text.find('}', open);
     const std::string_view place = text.substr(open + 1, close - open - 1);
     sentence += text.substr(0, open);
-    if (place == "limit") sentence += limit.name;
+    if (place == "limit") sentence += title;
     if (place == "attribute") sentence += limit.missing;
     if (place == "seconds") append_number(seconds, sentence);
     if (place == "cost") sentence += fmt::format("{}", limit.cost);
@@ -103,14 +119,16 @@ struct Problem {
 };
 
 Problem problem_of(const Facts& facts, const LimitFacts& binding, const Locale& locale) {
+  const std::string_view title =
+      title_of(binding, locale.tag, kLanguageTags[facts.answers->language]);
   if (!binding.missing.empty()) {
-    return {kMissing, locale.missing_title, filled(locale.missing, binding, 0)};
+    return {kMissing, locale.missing_title, filled(locale.missing, binding, title, 0)};
   }
   const auto wait = facts.retry_after();
-  if (!wait) return {kNever, locale.never_title, filled(locale.never, binding, 0)};
+  if (!wait) return {kNever, locale.never_title, filled(locale.never, binding, title, 0)};
   const std::int64_t seconds = retry_after_seconds(*wait);
-  return {kQuotaExceeded, locale.limited_title,
-          filled(locale.limited(static_cast<std::uint64_t>(seconds)), binding, seconds)};
+  const std::string_view sentence = locale.limited(static_cast<std::uint64_t>(seconds));
+  return {kQuotaExceeded, locale.limited_title, filled(sentence, binding, title, seconds)};
 }
 
 void append_head(std::string_view type, std::string_view title, int status, std::string& out) {
@@ -138,7 +156,7 @@ void append_check_body(const Facts& facts, std::string& out, std::string_view ex
 void append_refusal_body(const Facts& facts, int status, const Locale& locale, std::string& out,
                          std::string_view extra) {
   const LimitFacts* binding = facts.binding();
-  if (binding == nullptr) return append_plain_refusal_body(locale, out);
+  if (binding == nullptr) return append_plain_refusal_body(status, locale, out);
   const Problem problem = problem_of(facts, *binding, locale);
   append_head(problem.type, problem.title, status, out);
   append_error(problem.sentence, out);
@@ -158,8 +176,8 @@ void append_refusal_body(const Facts& facts, int status, const Locale& locale, s
   out += '}';
 }
 
-void append_plain_refusal_body(const Locale& locale, std::string& out) {
-  append_head(kQuotaExceeded, locale.limited_title, 429, out);
+void append_plain_refusal_body(int status, const Locale& locale, std::string& out) {
+  append_head(kQuotaExceeded, locale.limited_title, status, out);
   append_error(locale.refused, out);
   out += ",\"allowed\":false}";
 }

@@ -17,13 +17,14 @@ namespace suimon {
 void append_check_body(const Facts& facts, std::string& out, std::string_view extra = {});
 
 // A refusal: the members of a check, type, title, status, violated-policies, and `error`: one
-// sentence in the language of `locale` with the wait and the cure. Limits that are not advertised
-// are named only where they refused. Requires a refused verdict.
+// sentence in the language of `locale` with the wait and the cure. It calls the binding limit by
+// its title in that language, else in the policy's language, else by its name. Limits that are not
+// advertised are named only where they refused, shadow limits never. Requires a refused verdict.
 void append_refusal_body(const Facts& facts, int status, const Locale& locale, std::string& out,
                          std::string_view extra = {});
 
 // A refusal of which nothing more is known.
-void append_plain_refusal_body(const Locale& locale, std::string& out);
+void append_plain_refusal_body(int status, const Locale& locale, std::string& out);
 
 // suimon itself cannot decide: 503, never 429.
 void append_overloaded_body(const Locale& locale, std::string_view reason, std::string& out);

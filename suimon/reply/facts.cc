@@ -48,6 +48,7 @@ LimitFacts facts_of(const Judged& judged, std::size_t i) {
   const Applied& applied = judged.applied[i];
   LimitFacts limit;
   limit.name = applied.rule->name;
+  limit.rule = applied.rule;
   limit.outcome = judged.outcome_of(i);
   limit.advertise = applied.rule->advertise;
   limit.shadow = applied.rule->shadow;
@@ -68,8 +69,17 @@ LimitFacts facts_of(const Judged& judged, std::size_t i) {
 
 }  // namespace
 
+int Facts::deny_status() const {
+  const LimitFacts* most = binding();
+  const bool own = most != nullptr && most->refused() && most->rule != nullptr &&
+                   most->rule->deny_status.has_value();
+  return own ? *most->rule->deny_status : answers->deny_status;
+}
+
 Facts facts_of(const Verdict& verdict) {
   Facts facts;
+  facts.domain = verdict.ruleset->domain;
+  facts.answers = &verdict.ruleset->answers;
   facts.outcome = verdict.outcome;
   facts.size = verdict.applied.size();
   facts.shadows_count = verdict.shadows.applied.size();
@@ -78,6 +88,18 @@ Facts facts_of(const Verdict& verdict) {
     facts.limits[facts.size + i] = facts_of(verdict.shadows, i);
   }
   return facts;
+}
+
+void find_rules(const Policy& policy, Facts& facts) {
+  const Ruleset* ruleset = policy.find(facts.domain);
+  if (ruleset == nullptr) return;
+  facts.answers = &ruleset->answers;
+  for (std::size_t i = 0; i < facts.size; ++i) {
+    LimitFacts& limit = facts.limits[i];
+    for (const LimitRule& rule : ruleset->limits) {
+      if (rule.name == limit.name) limit.rule = &rule;
+    }
+  }
 }
 
 }  // namespace suimon

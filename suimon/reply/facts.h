@@ -3,7 +3,7 @@
 // Everything that is written to a caller (headers of every dialect, JSON, sentences) is made from
 // Facts, so a figure is computed once, and a refusal can be written down again later from the
 // token of reply/token.h without a policy or a store.
-// Thread rule: a plain value; names are views into the ruleset or the token.
+// Thread rule: a plain value; names, rules and answers point into the policy or the token.
 #pragma once
 
 #include <array>
@@ -16,8 +16,12 @@
 
 namespace suimon {
 
+// What holds where no policy says otherwise.
+inline const AnswerRule kDefaultAnswers;
+
 struct LimitFacts {
   std::string_view name;
+  const LimitRule* rule = nullptr;  // its titles and its deny status; null when it is not known
   Outcome outcome = Outcome::allowed;
   std::string_view missing;  // the attribute that the limit needs and the request lacks, or ""
   bool advertise = true;
@@ -34,6 +38,8 @@ struct LimitFacts {
 };
 
 struct Facts {
+  std::string_view domain;
+  const AnswerRule* answers = &kDefaultAnswers;  // how the policy wants answers to look
   Outcome outcome = Outcome::allowed;
   std::size_t size = 0;           // of those that are enforced
   std::size_t shadows_count = 0;  // of shadow limits, behind them
@@ -51,10 +57,17 @@ struct Facts {
 
   // The wait that the caller is told: the longest of all. Only for a limited verdict.
   std::optional<Duration> retry_after() const;
+
+  // The HTTP status of a refusal: that of the binding limit, else that of the policy.
+  int deny_status() const;
 };
 
 // Requires a decided verdict. Computes the figures of every limit that applies.
 Facts facts_of(const Verdict& verdict);
+
+// For facts that were told by a token: finds what `policy` says of their domain and limits now.
+// O(limits of the domain) for each limit.
+void find_rules(const Policy& policy, Facts& facts);
 
 // Whole units, rounded up: a caller who waits as told is not refused again.
 constexpr std::int64_t ceil_to(Duration wait, Duration unit) {

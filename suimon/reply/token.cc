@@ -47,6 +47,8 @@ class Reader {
 
   bool ok() const { return ok_; }
   bool done() const { return rest_.empty(); }
+  // Whether the field before the next space holds a comma.
+  bool is_limit_next() const { return rest_.substr(0, rest_.find(' ')).find(',') != rest_.npos; }
 
   std::string_view until(char mark) {
     const auto at = rest_.find(mark);
@@ -104,6 +106,10 @@ class Reader {
 void append_token(const Facts& facts, int status, std::string& out) {
   const auto letter = [](Outcome outcome) { return kOutcomes[static_cast<std::size_t>(outcome)]; };
   fmt::format_to(std::back_inserter(out), "1 {} {}", letter(facts.outcome), status);
+  if (!facts.domain.empty()) {
+    out.push_back(' ');
+    append_name(facts.domain, out);
+  }
   for (const LimitFacts& limit : facts.all()) {
     out.push_back(' ');
     append_name(limit.name, out);
@@ -123,8 +129,14 @@ Result<void> parse_token(std::string_view token, Told& told) {
   Reader reader(token.substr(2));
   told.facts.outcome = reader.outcome(reader.until(' '));
   told.status = reader.number<int>(reader.until(' '));
-  if (told.status != 403 && told.status != 429 && told.status != 503) return refuse();
+  if (std::find(kDenyStatuses.begin(), kDenyStatuses.end(), told.status) == kDenyStatuses.end()) {
+    return refuse();
+  }
   told.names.reserve(token.size());  // views into it must not move
+  if (!reader.is_limit_next()) {
+    const auto domain = reader.name(reader.until(' '), told.names);
+    told.facts.domain = std::string_view(told.names).substr(domain.first, domain.second);
+  }
   while (reader.ok() && !reader.done()) {
     if (told.facts.size == kMostCharges) return refuse();
     LimitFacts& limit = told.facts.limits[told.facts.size++];

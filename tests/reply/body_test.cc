@@ -85,5 +85,63 @@ TEST(RefusalBody, HidesLimitsThatAreNotAdvertisedUnlessTheyRefused) {
   EXPECT_TRUE(holds(refusal(scene, ""), "secret"));
 }
 
+TEST(RefusalBody, CallsTheLimitByItsTitleInTheCallersLanguage) {
+  LimitRule rule;
+  rule.titles = {{0, "requests of one user"}, {2, "Anfragen je \"Benutzer\""}};
+  AnswerRule answers;
+  Scene scene;
+  scene.facts.answers = &answers;
+  scene.add("per-user", Outcome::limited).rule = &rule;
+  EXPECT_TRUE(holds(refusal(scene, "en"), R"(the limit \"requests of one user\";)"));
+  EXPECT_TRUE(holds(refusal(scene, "de"), R"(das Limit „Anfragen je \"Benutzer\"“;)"));
+  // No French title: the one in the policy's language.
+  EXPECT_TRUE(holds(refusal(scene, "fr"), "requests of one user"));
+  answers.language = 2;
+  EXPECT_TRUE(holds(refusal(scene, "fr"), "Anfragen je"));
+  // Not that either: the name.
+  answers.language = 7;
+  EXPECT_TRUE(holds(refusal(scene, "fr"), "per-user\u00a0»"));
+  // Programs go by the name.
+  EXPECT_TRUE(holds(refusal(scene, "de"), R"("violated-policies":["per-user"])"));
+  EXPECT_TRUE(holds(refusal(scene, "de"), R"("binding":"per-user")"));
+}
+
+TEST(RefusalBody, AnyStatusKeepsAllMembers) {
+  Scene scene;
+  scene.add("a", Outcome::limited);
+  const std::string usual = refusal(scene, "");
+  for (const int status : kDenyStatuses) {
+    std::string body;
+    append_refusal_body(scene.facts, status, choose_locale(""), body);
+    std::string expected = usual;
+    expected.replace(expected.find("429"), 3, std::to_string(status));
+    EXPECT_EQ(body, expected);
+    EXPECT_TRUE(holds(body, R"("allowed":false)"));
+    body.clear();
+    append_plain_refusal_body(status, choose_locale(""), body);
+    EXPECT_TRUE(holds(body, "\"status\":" + std::to_string(status)));
+  }
+}
+
+TEST(RefusalBody, ShadowLimitsAreNotInIt) {
+  Scene scene;
+  scene.add("real", Outcome::limited);
+  scene.add_shadow("trial", Outcome::limited).retry_after = std::chrono::hours(1);
+  const std::string body = refusal(scene, "");
+  EXPECT_FALSE(holds(body, "trial"));
+  EXPECT_TRUE(holds(body, "wait 2 seconds"));
+}
+
+TEST(CheckBody, MarksShadowLimits) {
+  Scene scene;
+  scene.add("real");
+  scene.add_shadow("trial", Outcome::limited);
+  std::string body;
+  append_check_body(scene.facts, body);
+  EXPECT_TRUE(holds(body, R"("allowed":true,"binding":"real")"));
+  EXPECT_TRUE(holds(body, R"({"name":"trial","allowed":false,)"));
+  EXPECT_TRUE(holds(body, R"("shadow":true}])"));
+}
+
 }  // namespace
 }  // namespace suimon

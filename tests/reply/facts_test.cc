@@ -36,6 +36,62 @@ TEST(Binding, IsElseTheOneWithTheFewestRequestsLeft) {
   EXPECT_EQ(Facts{}.binding(), nullptr);
 }
 
+TEST(Binding, AShadowLimitNeverBinds) {
+  Scene scene;
+  scene.add("real");
+  scene.add_shadow("trial", Outcome::limited);
+  EXPECT_EQ(scene.facts.binding()->name, "real");
+  Scene alone;
+  alone.add_shadow("trial", Outcome::limited);
+  EXPECT_EQ(alone.facts.binding(), nullptr);
+}
+
+TEST(DenyStatus, IsThatOfTheLimitThatRefusedElseThatOfThePolicy) {
+  Scene scene;
+  EXPECT_EQ(scene.facts.deny_status(), 429);
+  AnswerRule answers;
+  answers.deny_status = 403;
+  scene.facts.answers = &answers;
+  EXPECT_EQ(scene.facts.deny_status(), 403);
+  LimitRule unavailable;
+  unavailable.deny_status = 503;
+  scene.add("fine").rule = &unavailable;
+  scene.add("a", Outcome::limited);
+  EXPECT_EQ(scene.facts.deny_status(), 403) << "the other limit has not refused";
+  LimitFacts& longer = scene.add("longer", Outcome::limited);
+  longer.retry_after = 1h;
+  longer.rule = &unavailable;
+  EXPECT_EQ(scene.facts.deny_status(), 503) << "the binding one decides";
+  LimitRule plain;
+  scene.add("never", Outcome::never).rule = &plain;
+  EXPECT_EQ(scene.facts.deny_status(), 403);
+}
+
+TEST(FindRules, FindsWhatThePolicyInForceSays) {
+  Policy policy;
+  policy.rulesets.resize(2);
+  policy.rulesets[0].domain = "other";
+  policy.rulesets[1].domain = "shop";
+  policy.rulesets[1].answers.deny_status = 503;
+  policy.rulesets[1].limits.resize(2);
+  policy.rulesets[1].limits[1].name = "a";
+  Scene scene;
+  scene.facts.domain = "shop";
+  scene.add("a");
+  scene.add("gone since");
+  find_rules(policy, scene.facts);
+  EXPECT_EQ(scene.facts.answers, &policy.rulesets[1].answers);
+  EXPECT_EQ(scene.facts.limits[0].rule, &policy.rulesets[1].limits[1]);
+  EXPECT_EQ(scene.facts.limits[1].rule, nullptr);
+
+  Scene stranger;
+  stranger.facts.domain = "gone";
+  stranger.add("a");
+  find_rules(policy, stranger.facts);
+  EXPECT_EQ(stranger.facts.deny_status(), 429);
+  EXPECT_EQ(stranger.facts.limits[0].rule, nullptr);
+}
+
 TEST(Waits, AreRoundedUpAndRetryAfterIsAtLeastOne) {
   EXPECT_EQ(ceil_seconds(0ns), 0);
   EXPECT_EQ(ceil_seconds(1ns), 1);

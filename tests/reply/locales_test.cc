@@ -72,7 +72,7 @@ TEST_P(EveryLocale, NamesTheMissingAttribute) {
 
 TEST_P(EveryLocale, HasAPlainRefusalAndAnOverload) {
   std::string body;
-  append_plain_refusal_body(*GetParam(), body);
+  append_plain_refusal_body(429, *GetParam(), body);
   EXPECT_TRUE(holds(body, GetParam()->refused)) << body;
   EXPECT_TRUE(holds(GetParam()->refused, "1")) << "the seconds";
   body.clear();

@@ -1,6 +1,7 @@
 // Verdicts to write about, made by hand.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "suimon/reply/facts.h"
@@ -21,6 +22,17 @@ struct Scene {
     if (outcome == Outcome::allowed) limit.next_token_after = std::chrono::milliseconds(500);
     if (outcome > facts.outcome) facts.outcome = outcome;
     return limit;
+  }
+  // After all others: shadows lie behind them.
+  LimitFacts& add_shadow(std::string_view name, Outcome outcome) {
+    const Outcome told = facts.outcome;
+    LimitFacts& limit = add(name, outcome);
+    --facts.size;
+    std::swap(limit, facts.limits[facts.size + facts.shadows_count]);
+    LimitFacts& shadow = facts.limits[facts.size + facts.shadows_count++];
+    shadow.shadow = true;
+    facts.outcome = told;
+    return shadow;
   }
   Facts facts;
 };

@@ -26,12 +26,14 @@ TEST(Token, BringsBackWhatItWasMadeOf) {
   LimitFacts& second = scene.add("whole.service_1", Outcome::never);
   second.advertise = false;
   second.missing = "x y,z\n%";
+  scene.facts.domain = "shop of\t1";
   const std::string token = token_of(scene.facts, 503);
   EXPECT_EQ(token.find_first_of("\r\n"), std::string::npos);
 
   Told told;
   ASSERT_TRUE(parse_token(token, told));
   EXPECT_EQ(told.status, 503);
+  EXPECT_EQ(told.facts.domain, "shop of\t1");
   ASSERT_EQ(told.facts.size, 2U);
   EXPECT_EQ(told.facts.outcome, Outcome::never);
   EXPECT_EQ(told.facts.limits[0].name, "per-user");
@@ -43,17 +45,59 @@ TEST(Token, BringsBackWhatItWasMadeOf) {
   EXPECT_EQ(token_of(told.facts, told.status), token);
 }
 
+TEST(Token, CarriesEveryStatusThatARefusalMayHave) {
+  Scene scene;
+  scene.add("a", Outcome::limited);
+  for (const int status : kDenyStatuses) {
+    Told told;
+    ASSERT_TRUE(parse_token(token_of(scene.facts, status), told));
+    EXPECT_EQ(told.status, status);
+  }
+}
+
+TEST(Token, NeedsNoDomain) {
+  Scene scene;
+  scene.add("a", Outcome::limited);
+  Told told;
+  ASSERT_TRUE(parse_token(token_of(scene.facts), told));
+  EXPECT_EQ(told.facts.domain, "");
+  EXPECT_EQ(told.facts.limits[0].name, "a");
+}
+
+TEST(Token, LeavesShadowLimitsOut) {
+  Scene scene;
+  scene.add("real", Outcome::limited);
+  scene.add_shadow("trial", Outcome::limited);
+  Told told;
+  ASSERT_TRUE(parse_token(token_of(scene.facts), told));
+  ASSERT_EQ(told.facts.size, 1U);
+  EXPECT_EQ(told.facts.limits[0].name, "real");
+}
+
 TEST(Token, WhatSuimonHasNotWrittenIsRefused) {
   Told told;
-  for (const char* bad :
-       {"", "1", "1 ", "2 l 429 a,l,1,10,1,0,5,5,5,5,", "1 x 429", "1 l 99", "1 l 429 ",
-        "1 l 429 a", "1 l 429 a,l,1,10,1,0,5,5,-,5,", "1 l 429 a,l,1,10,1,0,5,5,-5,5,",
-        "1 l 429 ,l,1,10,1,0,5,5,5,5,", "1 l 429 a b,l,1,10,1,0,5,5,5,5,",
-        "1 l 204 a,l,1,10,1,0,5,5,5,5,", "1 l 429 a%22%0d%0ax,l,1,10,1,0,5,5,5,5,",
-        "1 l 429 <b>,l,1,10,1,0,5,5,5,5,", "1 l 429 %6,l,1,10,1,0,5,5,5,5,",
-        "1 l 429 a,l,1,99999999999999999999999,1,0,5,5,5,5,"}) {
+  for (const char* bad : {"",
+                          "1",
+                          "1 ",
+                          "2 l 429 a,l,1,10,1,0,5,5,5,5,",
+                          "1 x 429 d",
+                          "1 l 99 d",
+                          "1 l 429 d ",
+                          "1 l 429 d a",
+                          "1 l 429 d a,l,1,10,1,0,5,5,-,5,",
+                          "1 l 429 d a,l,1,10,1,0,5,5,-5,5,",
+                          "1 l 429 d ,l,1,10,1,0,5,5,5,5,",
+                          "1 l 429 d a b,l,1,10,1,0,5,5,5,5,",
+                          "1 l 204 d a,l,1,10,1,0,5,5,5,5,",
+                          "1 l 429 d a%22%0d%0ax,l,1,10,1,0,5,5,5,5,",
+                          "1 l 429 d <b>,l,1,10,1,0,5,5,5,5,",
+                          "1 l 429 d %6,l,1,10,1,0,5,5,5,5,",
+                          "1 l 429 d%0 a,l,1,10,1,0,5,5,5,5,",
+                          "1 l 429 d,e a,l,1,10,1,0,5,5,5,5,",
+                          "1 l 429 d d a,l,1,10,1,0,5,5,5,5,",
+                          "1 l 429 d a,l,1,99999999999999999999999,1,0,5,5,5,5,"}) {
     const bool read = parse_token(bad, told).has_value();
-    if (std::string_view(bad) == "1 l 429 ") {
+    if (std::string_view(bad) == "1 l 429 d ") {
       EXPECT_TRUE(read);  // no limit is named: a refusal of which nothing more is known
     } else {
       EXPECT_FALSE(read) << bad;
@@ -62,7 +106,7 @@ TEST(Token, WhatSuimonHasNotWrittenIsRefused) {
 }
 
 TEST(Token, SeventeenLimitsAreTooMany) {
-  std::string token = "1 l 429";
+  std::string token = "1 l 429 d";
   for (int i = 0; i < 17; ++i) token += " a,l,1,10,1,0,5,5,5,5,";
   Told told;
   EXPECT_FALSE(parse_token(token, told));

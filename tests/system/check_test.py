@@ -30,7 +30,7 @@ class Check(HttpTest):
         self.assertEqual(answer.field("Content-Type"), "application/problem+json")
         self.assertEqual(answer.field("Cache-Control"), "no-store")
         self.assertEqual(answer.field("Content-Language"), "ja")
-        self.assertEqual(answer.field("Vary"), "Accept-Language")
+        self.assertEqual(answer.field("Vary"), "Accept, Accept-Language")
         problem = answer.json()
         wait = int(answer.field("Retry-After"))
         self.assertEqual(wait, math.ceil(problem["retry_after_ms"] / 1000))

@@ -129,7 +129,7 @@ class Refusal(HttpTest):
             for name in ("Retry-After", "RateLimit", "RateLimit-Policy", "Cache-Control"):
                 self.assertEqual(answer.field(name), refused.field(name), name)
             self.assertEqual(answer.field("Content-Language"), language)
-            self.assertEqual(answer.field("Vary"), "Accept-Language")
+            self.assertEqual(answer.field("Vary"), "Accept, Accept-Language")
             self.assertEqual(answer.field("Content-Type"), "application/problem+json")
             problem = answer.json()
             if language == "en":
@@ -143,8 +143,9 @@ class Refusal(HttpTest):
 
     def test_without_a_verdict_of_ours_it_is_plain(self):
         allowed = ask(self.http, "GET", "/v1/forward-auth").field("X-Suimon-Verdict")
-        for verdict in (None, "", "garbage", "1 l", "1 l 999", allowed, "1 l 429 a,l,1,1,1,1,1,1,-,-,",
-                        "1 l 429 " + "x" * 9000):
+        for verdict in (None, "", "garbage", "1 l", "1 l 999", allowed, "1 l 429 shop a,l,1,1,1,1,1,1,-,-,",
+                        "1 l 429 a,l,1,1,1,1,1,1,-,-,",
+                        "1 l 429 shop " + "x" * 9000):
             with self.subTest(verdict):
                 fields = {"X-Suimon-Verdict": verdict} if verdict is not None else {}
                 answer = ask(self.http, "GET", "/v1/refusal", fields)

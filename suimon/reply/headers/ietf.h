@@ -9,6 +9,7 @@
 #include <iterator>
 #include <string>
 
+#include "suimon/base/clock.h"
 #include "suimon/reply/facts.h"
 
 namespace suimon::headers {
@@ -18,10 +19,21 @@ constexpr std::uint64_t sf_integer(std::uint64_t value) {
   return std::min<std::uint64_t>(value, 999'999'999'999'999);
 }
 
+// A String of RFC 9651 (section 4.1.6) knows only printable ASCII; a byte that it cannot hold is
+// written as "?". So no name ends its string, its field or its line.
+inline void append_sf_string(std::string_view text, std::string& head) {
+  head.push_back('"');
+  for (const char c : text) {
+    if (c == '"' || c == '\\') head.push_back('\\');
+    head.push_back(c >= 0x20 && c < 0x7f ? c : '?');
+  }
+  head.push_back('"');
+}
+
 // q: the capacity; w: the seconds in which it refills, left out when that is less than one.
 // r: whole tokens left; t: when refused, the seconds until a retry succeeds, else those until the
 // next token; left out when the bucket is full.
-inline void append_ietf(const Facts& facts, std::string& head) {
+inline void append_ietf(const Facts& facts, const Clock&, std::string& head) {
   const LimitFacts* binding = facts.binding(/*advertised_only=*/true);
   if (binding == nullptr) return;
   auto out = std::back_inserter(head);
@@ -29,7 +41,9 @@ inline void append_ietf(const Facts& facts, std::string& head) {
   bool first = true;
   for (const LimitFacts& limit : facts.all()) {
     if (!limit.advertise) continue;
-    fmt::format_to(out, "{}\"{}\";q={}", first ? "" : ", ", limit.name, sf_integer(limit.capacity));
+    if (!first) head += ", ";
+    append_sf_string(limit.name, head);
+    fmt::format_to(out, ";q={}", sf_integer(limit.capacity));
     if (limit.window >= std::chrono::seconds(1)) {
       fmt::format_to(out, ";w={}", ceil_seconds(limit.window));
     }
@@ -37,7 +51,9 @@ inline void append_ietf(const Facts& facts, std::string& head) {
   }
   head += "\r\n";
   if (!binding->missing.empty()) return;  // it was not charged: there is nothing to count
-  fmt::format_to(out, "RateLimit: \"{}\";r={}", binding->name, sf_integer(binding->remaining));
+  head += "RateLimit: ";
+  append_sf_string(binding->name, head);
+  fmt::format_to(out, ";r={}", sf_integer(binding->remaining));
   if (binding->retry_after) {
     fmt::format_to(out, ";t={}", retry_after_seconds(*binding->retry_after));
   } else if (binding->next_token_after) {
