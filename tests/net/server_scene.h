@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct LineSession : Session {
     std::size_t largest_offer = 0;
     Connection* paused = nullptr;
     LineSession* paused_session = nullptr;
+    std::string bad_header;                 // what was told about the last PROXY header
+    std::optional<Address> proxied_client;  // of the last session
   };
   explicit LineSession(Log& to) : log(to) {}
 
@@ -54,6 +57,10 @@ struct LineSession : Session {
     return end + 1;
   }
   void on_close() override { ++log.closed; }
+  void on_bad_proxy_header(std::string_view mistake, Connection& connection) override {
+    log.bad_header = mistake;
+    connection.out().append("<bad>\n");
+  }
   bool idle() const override { return !busy; }
 
   Log& log;
@@ -112,13 +119,17 @@ class Client {
 
 class ServerTest : public testing::Test {
  protected:
-  void start(const ServerLimits& limits = {}) {
+  void start(const ServerLimits& limits = {}, Greeting greeting = {}) {
     auto listener = open_listener(*parse_listen_address("127.0.0.1:0"), true);
     ASSERT_TRUE(listener) << listener.error().text;
     address_ = bound_address(*listener);
     server_ = std::make_unique<Server>(
         loop_, std::move(*listener),
-        [this](Connection&) { return std::make_unique<LineSession>(log_); }, limits);
+        [this](Connection& connection) {
+          log_.proxied_client = connection.proxied_client();
+          return std::make_unique<LineSession>(log_);
+        },
+        limits, std::move(greeting));
   }
   // Wakes up until nothing more happens. (Bytes on the loopback arrive within the call that sends.)
   void work() {
