@@ -197,7 +197,8 @@ void Connection::settle() {
   if (paused_ || resumed_) return wait_for(Wait::decision, false);
   // Dripping bytes do not make an incomplete request's time longer.
   if (!in_.empty()) return wait_for(Wait::rest_of_request, consumed);
-  wait_for(Wait::request, true);
+  // Bytes of TLS that bring nothing do not make the time longer.
+  wait_for(Wait::request, consumed || sent);
 }
 
 void Connection::set_interest(std::uint32_t interest) {

@@ -30,7 +30,8 @@ void TlsStream::Free::operator()(ssl_st* stream) const { SSL_free(stream); }
 
 TlsStream::TlsStream(const Tls& tls, int fd, std::string_view protocols)
     : stream_(SSL_new(tls.context_.get())), protocols_(protocols) {
-  if (stream_ == nullptr) return;  // no memory: the handshake fails
+  over_ = stream_ == nullptr;
+  if (over_) return;  // no memory: the handshake fails
   SSL_set_app_data(stream_.get(), this);
   SSL_set_fd(stream_.get(), fd);
   SSL_set_accept_state(stream_.get());

@@ -138,6 +138,8 @@ void set_options(SSL_CTX* context) {
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                 SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  // One step a call: who sends nothing but new keys does not keep the loop from the others.
+  SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
   // Sessions are resumed by tickets, which the clients keep: nothing grows here.
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(context, 1);

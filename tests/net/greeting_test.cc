@@ -175,6 +175,22 @@ TEST_F(GreetingTest, AfterTheHandshakeAClientMayBeIdleAsLongAsAnyOther) {
   EXPECT_EQ(client.end(), "closed");
 }
 
+TEST_F(GreetingTest, DrippingARecordOfTLSDoesNotMakeTheIdleTimeLonger) {
+  start({}, encrypted());
+  Client client(address_);
+  TlsPeer peer(client);
+  ASSERT_TRUE(shake_hands(client, peer));
+  const std::string record = peer.encrypted("abcdefghijklmnop\n");
+  for (std::size_t i = 0; i < 6; ++i) {
+    client.send(record.substr(i, 1));
+    work();
+    EXPECT_FALSE(client.closed()) << i;
+    pass(seconds(10));
+  }
+  EXPECT_TRUE(client.closed());
+  EXPECT_EQ(server_->timed_out(), 1U);
+}
+
 TEST_F(GreetingTest, PlainBytesOnATLSPortEndWithoutAReset) {
   start({}, encrypted());
   Client client(address_);
