@@ -45,6 +45,9 @@ TEST(ProxyProtocol, Version2NamesTheClient) {
   const std::string v6 =
       std::string("\x20\x01\x0d\xb8", 4) + std::string(11, '\0') + "\x09" + std::string(20, 'x');
   EXPECT_EQ(client_of(binary(1, 0x21, v6)), "2001:db8::9");
+  const std::string nat64 =
+      std::string("\0\x64\xff\x9b\0\0\0\0\0\0\0\0\xcb\0\x71\x09", 16) + std::string(20, 'x');
+  EXPECT_EQ(client_of(binary(1, 0x21, nat64)), "203.0.113.9");
   EXPECT_EQ(client_of(binary(1, 0x11, kV4 + std::string(2036, 'x'))), "203.0.113.9") << "TLVs";
 }
 

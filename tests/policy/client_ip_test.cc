@@ -110,6 +110,17 @@ TEST(Forwarded, C25a_AForgedPrefixNeverChangesWhoIsCounted) {
   }
 }
 
+TEST(Forwarded, ACommaWithinQuotesSeparatesNothing) {
+  const ClientIpRule rule = forwarded();
+  for (const char* appended : {R"(by="x,y";for=7.7.7.7)", R"(by="x\",y";for=7.7.7.7)",
+                               R"(for=7.7.7.7;by="\\\",\\")", R"(for=7.7.7.7;by=",,\"")"}) {
+    for (const char* forged : {"for=1.1.1.1, ", "for=\"1.1.1.1, ", "\\\",", ""}) {
+      EXPECT_EQ(client(rule, "10.0.0.1", std::string(forged) + appended), "7.7.7.7")
+          << forged << appended;
+    }
+  }
+}
+
 TEST(Forwarded, IsCountedFromTheRightLikeXForwardedFor) {
   const ClientIpRule rule = forwarded();
   EXPECT_EQ(client(rule, "10.0.0.1", "for=1.1.1.1, for=7.7.7.7, for=10.2.3.4"), "7.7.7.7");
