@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "suimon/policy/settings.h"
 #include "suimon/time.h"
 
 namespace suimon::app {
@@ -21,6 +22,7 @@ struct ServeOptions {
   std::string store = "memory://?max_keys=1000000";
   std::string secret_file;
   unsigned threads = 0;  // 0: one a core
+  TlsSettings tls;       // what is empty here is the policy file's to say
 };
 int serve(const ServeOptions& options);
 

@@ -88,6 +88,17 @@ int main(int argc, char** argv) {
       .add_option("--secret-file", serve.secret_file,
                   "the secret that identities are hashed under; made if it is not there")
       ->envname("SUIMON_SECRET_FILE");
+  serve_command
+      .add_option("--tls-cert", serve.tls.cert,
+                  "a PEM file with the certificate and those between it and the root; with it, "
+                  "TCP listeners speak TLS")
+      ->envname("SUIMON_TLS_CERT");
+  serve_command.add_option("--tls-key", serve.tls.key, "a PEM file with its key")
+      ->envname("SUIMON_TLS_KEY");
+  serve_command
+      .add_option("--tls-client-ca", serve.tls.client_ca,
+                  "a PEM file: callers must show a certificate that one of these signed")
+      ->envname("SUIMON_TLS_CLIENT_CA");
   serve_command.add_option("--threads", serve.threads, "event loops; 0 means one a core")
       ->envname("SUIMON_THREADS")
       ->check(CLI::Range(0, 256))

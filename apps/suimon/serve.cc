@@ -16,6 +16,7 @@
 #include "apps/suimon/commands.h"
 #include "apps/suimon/load.h"
 #include "apps/suimon/secret.h"
+#include "apps/suimon/tls.h"
 #include "apps/suimon/worker.h"
 #include "suimon/net/address.h"
 #include "suimon/observe/metrics.h"
@@ -82,18 +83,23 @@ std::size_t places_per_loop(std::size_t threads) {
 
 class Daemon {
  public:
-  explicit Daemon(const ServeOptions& options) : options_(options) {}
+  explicit Daemon(const ServeOptions& options) : options_(options), certificates_(options.tls) {}
 
   int run();
 
  private:
   int open_listeners();
   Result<void> open_http(const net::ListenAddress& address);
+  // What a unix socket carries stays on this machine, so there it is always plain.
+  const net::LiveTls* tls_of(const net::ListenAddress& address) const {
+    return address.kind == net::ListenAddress::Kind::tcp ? certificates_.live() : nullptr;
+  }
   void reload();
   void drain(const sigset_t& signals);
 
   const ServeOptions& options_;
   BootClock clock_;
+  Certificates certificates_;
   std::atomic<bool> ready_{false};
   std::unique_ptr<Store> store_;
   std::unique_ptr<LivePolicy> policy_;
@@ -136,6 +142,10 @@ int Daemon::run() {
     return kWrongUsage;
   }
   metrics_->reloaded(true, std::time(nullptr));
+  if (auto read = certificates_.start(policy_->current()->settings.server.tls); !read) {
+    spdlog::error("{}", read.error().text);
+    return kWrongUsage;
+  }
   if (const int code = open_listeners(); code != kGood) return code;
   for (const auto& worker : workers_) worker->start();
   ready_.store(true, std::memory_order_release);
@@ -183,10 +193,11 @@ int Daemon::open_listeners() {
       spdlog::error("admin: {}", listener.error().text);
       return kFailed;
     }
-    spdlog::info("admin listens on {}", net::bound_address(*listener));
+    const net::LiveTls* const tls = tls_of(*admin);
+    spdlog::info("admin listens on {}{}", net::bound_address(*listener), tls ? " with TLS" : "");
     socket_files_.push_back(std::make_unique<net::SocketFile>(*admin));
-    workers_.front()->open_admin(std::move(*listener),
-                                 [this] { return metrics_->render() + dropped_lines(); });
+    workers_.front()->open_admin(
+        std::move(*listener), [this] { return metrics_->render() + dropped_lines(); }, tls);
   }
   return kGood;
 }
@@ -204,16 +215,17 @@ Result<void> Daemon::open_http(const net::ListenAddress& address) {
   auto first = net::open_listener(address, tcp);
   if (!first) return tl::unexpected(first.error());
   const std::string bound = net::bound_address(*first);
-  spdlog::info("http listens on {}", bound);
+  const net::LiveTls* const tls = tls_of(address);
+  spdlog::info("http listens on {}{}", bound, tls ? " with TLS" : "");
   if (!tcp) socket_files_.push_back(std::make_unique<net::SocketFile>(address));
   const auto chosen = tcp ? net::parse_listen_address(bound) : Result<net::ListenAddress>(address);
   if (!chosen) return tl::unexpected(chosen.error());
   for (std::size_t i = 1; i < workers_.size(); ++i) {
     auto next = tcp ? net::open_listener(*chosen, true) : net::share(*first);
     if (!next) return tl::unexpected(next.error());
-    workers_[i]->open_http(std::move(*next), places);
+    workers_[i]->open_http(std::move(*next), places, tls);
   }
-  workers_.front()->open_http(std::move(*first), places);
+  workers_.front()->open_http(std::move(*first), places, tls);
   return {};
 }
 
@@ -224,6 +236,7 @@ void Daemon::reload() {
   Result<PolicyChanges> installed = loaded.ok()
                                         ? policy_->install(std::move(loaded.policy), clock_.now())
                                         : Result<PolicyChanges>(failure("see above"));
+  certificates_.reload(policy_->current()->settings.server.tls);
   metrics_->reloaded(installed.has_value(), std::time(nullptr));
   if (!installed) {
     spdlog::error("{} was not loaded: {}; the running policy stays", options_.config,

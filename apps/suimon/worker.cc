@@ -1,9 +1,12 @@
 #include "apps/suimon/worker.h"
 
+#include <algorithm>
 #include <ctime>
 
 namespace suimon::app {
 namespace {
+
+constexpr std::string_view kHttp1 = "\x08http/1.1";  // as ALPN writes it
 
 std::time_t unix_seconds() { return std::time(nullptr); }
 
@@ -19,16 +22,29 @@ Worker::Worker(const LivePolicy& policy, Store& store, LoopCounters& counters, c
 
 Worker::~Worker() { stop(); }
 
-void Worker::open_http(net::Fd listener, std::size_t max_connections) {
+// Whether a connection of this peer begins with a PROXY header: when a domain that is loaded now
+// says so and believes the peer.
+bool Worker::is_proxied(const std::optional<Address>& peer) {
+  const auto& rulesets = engine_.policy().rulesets;
+  return std::any_of(rulesets.begin(), rulesets.end(), [&](const Ruleset& ruleset) {
+    const ClientIpRule& rule = ruleset.client_ip;
+    return rule.from == ClientIpRule::From::proxy_protocol && rule.trusts(peer);
+  });
+}
+
+void Worker::open_http(net::Fd listener, std::size_t max_connections, const net::LiveTls* tls) {
   net::ServerLimits limits;
   limits.max_connections = max_connections;
   http_door_ =
       std::make_unique<door::HttpDoor>(loop_, engine_, counters_, kHttpDoor, ready_, wall_clock);
-  http_ = std::make_unique<door::HttpServer>(loop_, std::move(listener), *http_door_,
-                                             door::HttpLimits{}, limits, unix_seconds);
+  http_ = std::make_unique<door::HttpServer>(
+      loop_, std::move(listener), *http_door_, door::HttpLimits{}, limits, unix_seconds,
+      net::Greeting{[this](const std::optional<Address>& peer) { return is_proxied(peer); }, tls,
+                    kHttp1});
 }
 
-void Worker::open_admin(net::Fd listener, std::function<std::string()> metrics) {
+void Worker::open_admin(net::Fd listener, std::function<std::string()> metrics,
+                        const net::LiveTls* tls) {
   constexpr std::size_t kFew = 256;  // operators and scrapers
   net::ServerLimits limits;
   limits.max_connections = kFew;
@@ -36,7 +52,7 @@ void Worker::open_admin(net::Fd listener, std::function<std::string()> metrics) 
   admin_door_ = std::make_unique<door::AdminDoor>(std::move(metrics), ready_);
   admin_ = std::make_unique<door::HttpServer>(loop_, std::move(listener), *admin_door_,
                                               door::HttpLimits{.body_bytes = 4096}, limits,
-                                              unix_seconds);
+                                              unix_seconds, net::Greeting{{}, tls, kHttp1});
 }
 
 void Worker::start() {
@@ -72,6 +88,7 @@ void Worker::count_connections() {
     counters.refused.set(server.refused());
     counters.timed_out.set(server.timed_out());
     counters.accept_failures.set(server.accept_failures());
+    counters.handshake_failures.set(server.failed_greetings());
     open += server.connections();
   };
   count(http_.get(), kHttpDoor);

@@ -25,9 +25,9 @@ class Worker {
          const std::atomic<bool>& ready);
   ~Worker();
 
-  // Before start().
-  void open_http(net::Fd listener, std::size_t max_connections);
-  void open_admin(net::Fd listener, std::function<std::string()> metrics);
+  // Before start(). `tls` may be null: plain.
+  void open_http(net::Fd listener, std::size_t max_connections, const net::LiveTls* tls);
+  void open_admin(net::Fd listener, std::function<std::string()> metrics, const net::LiveTls* tls);
 
   void start();
   // No new connections; what comes on the open ones is answered as their last. Any thread.
@@ -41,6 +41,7 @@ class Worker {
 
  private:
   void count_connections();
+  bool is_proxied(const std::optional<Address>& peer);
 
   net::Loop loop_;
   LoopCounters& counters_;

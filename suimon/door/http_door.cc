@@ -149,8 +149,8 @@ void HttpDoor::forward_auth(const HttpRequest& request, const std::optional<Addr
   }
   std::array<char, 64> client_buffer;
   joined_.clear();
-  if (rule.from != ClientIpRule::From::peer) request.joined(rule.header, joined_);
-  if (const auto client = rule.client(peer, joined_)) {
+  if (!rule.header.empty()) request.joined(rule.header, joined_);
+  if (const auto client = rule.client(peer, joined_, exchange.proxied_client())) {
     add("client_ip", client_text(*client, rule.ipv6_prefix, client_buffer));
   }
   add("user_agent", request.field("user-agent"));

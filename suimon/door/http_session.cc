@@ -14,12 +14,15 @@ class HttpSession final : public net::Session {
     if (pending_ != nullptr) pending_->session_ = nullptr;
   }
   bool idle() const override { return pending_ == nullptr && !reading_; }
+  void on_bad_proxy_header(std::string_view mistake, net::Connection& connection) override;
 
   void answered(const Exchange& exchange, int status, std::string_view lines,
                 std::string_view body);
 
  private:
+  friend class Exchange;
   void handle();
+  void write_error(int status, std::string_view reason);
   void write(int status, std::string_view lines, std::string_view body, bool head, bool close);
 
   HttpServer& server_;
@@ -46,11 +49,7 @@ std::size_t HttpSession::on_bytes(std::string_view in, net::Connection& connecti
       }
       break;
     case HttpParser::Status::bad:
-      server_.lines_.clear();
-      server_.body_.clear();
-      server_.handler_.append_error(parser_.error_status(), parser_.error_reason(), server_.lines_,
-                                    server_.body_);
-      write(parser_.error_status(), server_.lines_, server_.body_, false, true);
+      write_error(parser_.error_status(), parser_.error_reason());
       consumed = in.size();
       break;
     case HttpParser::Status::request:
@@ -60,6 +59,19 @@ std::size_t HttpSession::on_bytes(std::string_view in, net::Connection& connecti
   }
   in_bytes_ = false;
   return consumed;
+}
+
+void HttpSession::on_bad_proxy_header(std::string_view mistake, net::Connection& connection) {
+  server_.wake(connection.loop().now());
+  write_error(400, mistake);
+}
+
+// Answers what is no request, as the last thing on the connection.
+void HttpSession::write_error(int status, std::string_view reason) {
+  server_.lines_.clear();
+  server_.body_.clear();
+  server_.handler_.append_error(status, reason, server_.lines_, server_.body_);
+  write(status, server_.lines_, server_.body_, false, true);
 }
 
 void HttpSession::handle() {
@@ -111,9 +123,13 @@ void Exchange::respond(int status, std::string_view lines, std::string_view body
   server_->exchanges_.give_back(*this);
 }
 
+const std::optional<Address>& Exchange::proxied_client() const {
+  return session_->connection_.proxied_client();
+}
+
 HttpServer::HttpServer(net::Loop& loop, net::Fd listener, HttpHandler& handler,
                        const HttpLimits& limits, const net::ServerLimits& server_limits,
-                       std::time_t (*unix_seconds)())
+                       std::time_t (*unix_seconds)(), net::Greeting greeting)
     : handler_(handler),
       limits_(limits),
       unix_seconds_(unix_seconds),
@@ -122,7 +138,7 @@ HttpServer::HttpServer(net::Loop& loop, net::Fd listener, HttpHandler& handler,
           [this](net::Connection& connection) {
             return std::make_unique<HttpSession>(*this, connection);
           },
-          server_limits) {}
+          server_limits, std::move(greeting)) {}
 
 // The first bytes of a wake-up.
 void HttpServer::wake(Instant now) {

@@ -24,6 +24,10 @@ class Exchange {
   // `lines` are finished header lines ("Name: value\r\n"...) besides Content-Length, Connection.
   void respond(int status, std::string_view lines, std::string_view body);
 
+  // Whom the peer's PROXY header named; nothing when there was none. Only while the request is
+  // handled.
+  const std::optional<Address>& proxied_client() const;
+
  private:
   friend class HttpSession;
   friend class HttpServer;
@@ -53,7 +57,8 @@ class HttpServer {
  public:
   // `unix_seconds` tells the wall clock's time for the Date field; it is asked once a second.
   HttpServer(net::Loop& loop, net::Fd listener, HttpHandler& handler, const HttpLimits& limits,
-             const net::ServerLimits& server_limits, std::time_t (*unix_seconds)());
+             const net::ServerLimits& server_limits, std::time_t (*unix_seconds)(),
+             net::Greeting greeting = {});
 
   // Answers from now on say "Connection: close", and no new connections are accepted.
   void drain();

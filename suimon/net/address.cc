@@ -18,7 +18,7 @@ namespace suimon::net {
 namespace {
 
 constexpr std::string_view kUnixPrefix = "unix:";
-constexpr mode_t kSocketMode = 0660;
+constexpr std::string_view kModeMark = "?mode=";
 constexpr int kBacklog = 4096;  // the kernel's own bound (somaxconn) applies besides
 
 Error wrong(std::string_view text, std::string_view why) {
@@ -56,7 +56,7 @@ Result<Fd> open_unix(const ListenAddress& address) {
   const sockaddr_un name = unix_name(address.path);
   // The mode of the unbound socket is the one that bind() gives the file (less the umask), so
   // there is no moment in which it is open to everybody.
-  if (::fchmod(fd.get(), kSocketMode) != 0) {
+  if (::fchmod(fd.get(), address.mode) != 0) {
     return tl::unexpected(system_error(address, "fchmod", errno));
   }
   int bound = ::bind(fd.get(), generic(name), sizeof name);
@@ -72,7 +72,7 @@ Result<Fd> open_unix(const ListenAddress& address) {
     }
     return tl::unexpected(system_error(address, "bind", errno));
   }
-  if (::chmod(name.sun_path, kSocketMode) != 0) {
+  if (::chmod(name.sun_path, address.mode) != 0) {
     return tl::unexpected(system_error(address, "chmod", errno));
   }
   if (::listen(fd.get(), kBacklog) != 0) {
@@ -129,7 +129,16 @@ Result<ListenAddress> parse_listen_address(std::string_view text) {
   if (text == "off") return address;
   if (text.starts_with(kUnixPrefix)) {
     address.kind = ListenAddress::Kind::unix_socket;
-    address.path = text.substr(kUnixPrefix.size());
+    const std::size_t mark = std::min(text.rfind(kModeMark), text.size());
+    address.path = text.substr(kUnixPrefix.size(), mark - kUnixPrefix.size());
+    if (mark != text.size()) {
+      const std::string_view mode = text.substr(mark + kModeMark.size());
+      const char* const end = mode.data() + mode.size();
+      const auto [stop, code] = std::from_chars(mode.data(), end, address.mode, 8);
+      if (mode.size() != 3 || code != std::errc{} || stop != end) {
+        return tl::unexpected(wrong(text, "has a mode that is no three octal digits such as 660"));
+      }
+    }
     if (address.path.empty() || address.path.find('\0') != std::string::npos) {
       return tl::unexpected(wrong(text, "names no path"));
     }

@@ -1,4 +1,4 @@
-// Where a door listens: "host:port", "[::1]:8080", "unix:/path" or "off".
+// Where a door listens: "host:port", "[::1]:8080", "unix:/path", "unix:/path?mode=660" or "off".
 //
 // Thread rule: values and calls without shared state.
 #pragma once
@@ -23,6 +23,7 @@ struct ListenAddress {
   std::string host;        // tcp: a name or an address, without brackets
   std::uint16_t port = 0;  // tcp: 0 lets the system choose
   std::string path;        // unix_socket
+  mode_t mode = 0660;      // of the socket's file
 
   friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
 };
@@ -34,7 +35,7 @@ std::string to_text(const ListenAddress& address);
 
 // A listening, non-blocking socket. With `reuse_port` several sockets may share a TCP port, one
 // for each loop, and the kernel spreads the connections; a unix socket is one for all loops
-// (share() it). A socket file that nobody listens on is replaced; its mode is 0660.
+// (share() it). A socket file that nobody listens on is replaced.
 Result<Fd> open_listener(const ListenAddress& address, bool reuse_port);
 
 // A second descriptor of the same socket.

@@ -24,6 +24,8 @@ constexpr std::uint32_t kOutput = EPOLLOUT;
 Connection::Connection(Server& server, Fd fd, const std::optional<Address>& peer)
     : server_(server), fd_(std::move(fd)), peer_(peer) {}
 
+Connection::~Connection() = default;
+
 std::string& Connection::out() {
   if (out_.empty() && out_.capacity() < server_.spare_.capacity()) out_.swap(server_.spare_);
   return out_;
@@ -42,10 +44,12 @@ void Connection::close_after_flush() {
 
 void Connection::close() {
   if (std::exchange(closed_, true)) return;
+  if (tls_) tls_->say_goodbye();
   loop().unwatch(fd_.get(), this);
   loop().timers().cancel(timer_);
   fd_.reset();
   server_.buffered_ -= std::exchange(buffered_, 0);
+  if (stage_ != Stage::session) end_greeting();
   if (session_) session_->on_close();
   server_.remove(*this);
 }
@@ -64,7 +68,9 @@ bool Connection::wants_input() const {
 
 void Connection::on_ready(std::uint32_t events) {
   if ((events & EPOLLERR) != 0) return close();
-  if ((events & (EPOLLIN | EPOLLHUP)) != 0) {
+  if (greeting()) {
+    greet();
+  } else if ((events & (EPOLLIN | EPOLLHUP)) != 0 || (tls_ && tls_->wants_output())) {
     if (wants_input()) {
       receive();
     } else {
@@ -81,7 +87,9 @@ void Connection::on_ready(std::uint32_t events) {
 
 void Connection::receive() {
   const std::span<char> scratch = loop().scratch();
-  const auto got = ::recv(fd_.get(), scratch.data(), scratch.size(), 0);
+  // What comes after the last answer is thrown away as it is.
+  const auto got = tls_ && !closing_ ? tls_->read(scratch)
+                                     : ::recv(fd_.get(), scratch.data(), scratch.size(), 0);
   if (got < 0) {
     if (errno != EAGAIN && errno != EINTR) close();
     return;
@@ -131,7 +139,9 @@ void Connection::offer_leftover() {
 
 void Connection::send() {
   if (unsent() == 0 || closed_) return;
-  const auto put = ::send(fd_.get(), out_.data() + out_at_, unsent(), MSG_NOSIGNAL);
+  const std::string_view rest = std::string_view(out_).substr(out_at_);
+  const auto put =
+      tls_ ? tls_->write(rest) : ::send(fd_.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
   if (put < 0) {
     if (errno != EAGAIN && errno != EINTR) close();
     return;
@@ -163,9 +173,11 @@ void Connection::settle() {
     ++server_.refused_;
     return close();
   }
+  if (greeting()) return settle_greeting();
   if (held_back_ && !full()) server_.go_on_with(*this);
   const bool stuck = !in_.empty() && !paused_ && !resumed_;  // half a request
   if (unsent() == 0 && closing_ && !lingering_) {
+    if (tls_) tls_->say_goodbye();
     if (ended_) return close();
     lingering_ = true;
     ::shutdown(fd_.get(), SHUT_WR);
@@ -174,7 +186,7 @@ void Connection::settle() {
     return close();
   }
   std::uint32_t interest = interest_ & ~kOutput;
-  if (unsent() > 0) interest |= kOutput;
+  if (wants_output()) interest |= kOutput;
   if (wants_input()) interest |= kInput;
   set_interest(interest);
 
@@ -185,7 +197,8 @@ void Connection::settle() {
   if (paused_ || resumed_) return wait_for(Wait::decision, false);
   // Dripping bytes do not make an incomplete request's time longer.
   if (!in_.empty()) return wait_for(Wait::rest_of_request, consumed);
-  wait_for(Wait::request, true);
+  // Bytes of TLS that bring nothing do not make the time longer.
+  wait_for(Wait::request, consumed || sent);
 }
 
 void Connection::set_interest(std::uint32_t interest) {

@@ -67,6 +67,7 @@ void Loop::poll_once(int max_wait_ms) {
   const int wait = wait_ms(max_wait_ms);
   event_count_ = epoll_wait(epoll_.get(), events_.data(), static_cast<int>(events_.size()), wait);
   now_ = clock_.now();
+  ++wake_number_;
   awake_ = true;
   for (event_at_ = 0; event_at_ < event_count_;) {
     // Step on first: unwatch() clears only what is still to come.

@@ -50,6 +50,8 @@ class Loop {
   const Clock& clock() const { return clock_; }
   // The reading of the clock at this wake-up.
   Instant now() const { return now_; }
+  // Which wake-up this is.
+  std::uint64_t wake_number() const { return wake_number_; }
 
   // Has `work` run on the loop's thread. False, and nothing happens, when kMaxPosted wait already.
   bool post(std::function<void()> work);
@@ -84,6 +86,7 @@ class Loop {
 
   const Clock& clock_;
   Instant now_;
+  std::uint64_t wake_number_ = 0;
   Fd epoll_;
   Waker waker_;
   Timers timers_;

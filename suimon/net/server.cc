@@ -41,8 +41,13 @@ bool concerns_one_connection(int error) {
 
 }  // namespace
 
-Server::Server(Loop& loop, Fd listener, SessionFactory sessions, const ServerLimits& limits)
-    : loop_(loop), listener_(std::move(listener)), sessions_(std::move(sessions)), limits_(limits) {
+Server::Server(Loop& loop, Fd listener, SessionFactory sessions, const ServerLimits& limits,
+               Greeting greeting)
+    : loop_(loop),
+      listener_(std::move(listener)),
+      sessions_(std::move(sessions)),
+      limits_(limits),
+      greeting_(std::move(greeting)) {
   if (!loop_.watch(listener_.get(), kListenInterest, this)) accept_later();
 }
 
@@ -126,9 +131,7 @@ void Server::welcome(Fd fd, const std::optional<Address>& peer) {
   connection.index_ = connections_.size();
   connections_.push_back(std::move(owned));
   connection.interest_ = EPOLLIN;
-  connection.in_session_ = true;
-  connection.session_ = sessions_(connection);
-  connection.in_session_ = false;
+  connection.begin();
   if (connection.closed_) return;
   if (!loop_.watch(connection.fd_.get(), EPOLLIN, &connection)) return connection.close();
   connection.send();  // protocols in which the server speaks first

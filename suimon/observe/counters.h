@@ -46,9 +46,10 @@ struct RequestCounters {
 
 // What happened to connections of one listener.
 struct ConnectionCounters {
-  Counter refused;          // no place or buffer was left
-  Counter timed_out;        // too slow, or idle for too long
-  Counter accept_failures;  // the system had no descriptor or memory
+  Counter refused;             // no place or buffer was left
+  Counter timed_out;           // too slow, or idle for too long
+  Counter accept_failures;     // the system had no descriptor or memory
+  Counter handshake_failures;  // no TLS, or no PROXY header where one must be
 };
 
 // How long checks took, in buckets.

@@ -130,7 +130,7 @@ void Metrics::render_connections(std::string& out) const {
     std::string_view help;
     Counter ConnectionCounters::* counter;
   };
-  constexpr std::array<Family, 3> kFamilies = {{
+  constexpr std::array<Family, 4> kFamilies = {{
       {"suimon_connections_refused_total",
        "Connections closed because all places or buffers were taken.",
        &ConnectionCounters::refused},
@@ -140,6 +140,9 @@ void Metrics::render_connections(std::string& out) const {
       {"suimon_accept_failures_total",
        "Connections that could not be accepted for want of a descriptor or memory.",
        &ConnectionCounters::accept_failures},
+      {"suimon_handshake_failures_total",
+       "Connections closed because TLS or the PROXY header went wrong.",
+       &ConnectionCounters::handshake_failures},
   }};
   for (const Family& family : kFamilies) {
     describe(out, family.name, "counter", family.help);

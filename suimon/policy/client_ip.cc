@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "suimon/base/text.h"
+#include "suimon/policy/forwarded.h"
 
 namespace suimon {
 namespace {
@@ -17,6 +18,37 @@ std::string_view pop_last(std::string_view& list) {
   const std::string_view last = comma == std::string_view::npos ? list : list.substr(comma + 1);
   list = comma == std::string_view::npos ? std::string_view{} : list.substr(0, comma);
   return trimmed(last);
+}
+
+std::optional<Address> pop_address(std::string_view& list) { return parse_address(pop_last(list)); }
+
+std::optional<Address> pop_forwarded(std::string_view& list) {
+  return forwarded_for(pop_last_forwarded(list));
+}
+
+// Counts from the right of a list whose last entry `pop` takes off.
+template <class Pop>
+std::optional<Address> walk(const ClientIpRule& rule, const std::optional<Address>& peer,
+                            std::string_view list, Pop pop) {
+  list = trimmed(list);
+  if (rule.trusted_hops) {
+    // Our innermost proxy is the peer; each further one added the address it saw.
+    std::optional<Address> entry = peer;
+    for (unsigned hop = 0; hop < *rule.trusted_hops; ++hop) {
+      if (list.empty()) return peer;
+      entry = pop(list);
+    }
+    return entry ? entry : peer;
+  }
+  std::optional<Address> last_trusted = peer;
+  while (!list.empty()) {
+    const auto entry = pop(list);
+    // What stands left of an entry that is no address was written by nobody we know.
+    if (!entry) return last_trusted;
+    if (!rule.trusts(entry)) return entry;
+    last_trusted = entry;
+  }
+  return last_trusted;
 }
 
 }  // namespace
@@ -52,31 +84,28 @@ bool ClientIpRule::trusts(const std::optional<Address>& peer) const {
 }
 
 std::optional<Address> ClientIpRule::client(const std::optional<Address>& peer,
-                                            std::string_view value) const {
+                                            std::string_view value,
+                                            const std::optional<Address>& proxied) const {
   if (from == From::peer || !trusts(peer)) return peer;
-  if (from == From::header) {
-    const auto named = parse_address(trimmed(value));
-    return named ? named : peer;
-  }
-  std::string_view list = trimmed(value);
-  if (trusted_hops) {
-    // Our innermost proxy is the peer; each further one added the address it saw.
-    std::optional<Address> entry = peer;
-    for (unsigned hop = 0; hop < *trusted_hops; ++hop) {
-      if (list.empty()) return peer;
-      entry = parse_address(pop_last(list));
+  switch (from) {
+    case From::header: {
+      const auto named = parse_address(trimmed(value));
+      return named ? named : peer;
     }
-    return entry ? entry : peer;
+    case From::proxy_protocol:
+      return proxied ? proxied : peer;
+    case From::forwarded:
+      return walk(*this, peer, value, pop_forwarded);
+    case From::forwarded_for:
+    case From::peer:
+      break;
   }
-  std::optional<Address> last_trusted = peer;
-  while (!list.empty()) {
-    const auto entry = parse_address(pop_last(list));
-    // What stands left of an entry that is no address was written by nobody we know.
-    if (!entry) return last_trusted;
-    if (!trusts(entry)) return entry;
-    last_trusted = entry;
-  }
-  return last_trusted;
+  return walk(*this, peer, value, pop_address);
+}
+
+std::optional<Address> ClientIpRule::client_in_list(const std::optional<Address>& peer,
+                                                    std::string_view list) const {
+  return trusts(peer) ? walk(*this, peer, list, pop_address) : peer;
 }
 
 }  // namespace suimon

@@ -22,9 +22,11 @@ std::string_view client_text(const Address& address, unsigned ipv6_prefix,
 // How the client's address is found.
 struct ClientIpRule {
   enum class From : std::uint8_t {
-    peer,           // whoever is connected
-    forwarded_for,  // a list such as X-Forwarded-For, counted from the right
-    header,         // one address in a header, such as X-Real-IP or CF-Connecting-IP
+    peer,            // whoever is connected
+    forwarded_for,   // a list such as X-Forwarded-For, counted from the right
+    forwarded,       // the Forwarded field (RFC 7239), counted from the right
+    header,          // one address in a header, such as X-Real-IP or CF-Connecting-IP
+    proxy_protocol,  // the PROXY header at the beginning of the connection
   };
   From from = From::forwarded_for;
   std::string header = "x-forwarded-for";  // lower case
@@ -36,11 +38,17 @@ struct ClientIpRule {
   // Whether what `peer` says about others is believed. No peer (a unix socket) is local.
   bool trusts(const std::optional<Address>& peer) const;
 
-  // The client behind `peer`, given the value of the header (all its lines joined by commas).
+  // The client behind `peer`, given the value of the header (all its lines joined by commas) and
+  // whom the connection's PROXY header named.
   // By ranges: from the right, the first address that is not a trusted proxy; if all are, the
   // leftmost. By hops: the entry that our outermost proxy added. A header that is absent or too
   // short: the peer. Something that is no address ends the walk: the last trusted one counts.
-  std::optional<Address> client(const std::optional<Address>& peer, std::string_view header) const;
+  std::optional<Address> client(const std::optional<Address>& peer, std::string_view value,
+                                const std::optional<Address>& proxied = std::nullopt) const;
+
+  // The same for a list of bare addresses, as logs show it, whatever header the rule names.
+  std::optional<Address> client_in_list(const std::optional<Address>& peer,
+                                        std::string_view list) const;
 };
 
 }  // namespace suimon

@@ -1,17 +1,13 @@
 #include "suimon/policy/loader.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <map>
 #include <system_error>
 #include <utility>
 
 #include "suimon/policy/reading.h"
+#include "suimon/policy/text_file.h"
 #include "suimon/policy/vocabulary.h"
 
 namespace suimon {
@@ -100,9 +96,11 @@ void take_settings(const Node& root, std::string_view file, const Settings& read
 }
 
 // Adds one file to `out`; the place of its domain.
-Place load_text(std::string_view text, std::string_view file, Origins& origins, Loaded& out) {
+Place load_text(std::string_view text, std::string_view file, std::string_view folder,
+                Origins& origins, Loaded& out) {
   Mistakes mistakes(file);
   Reading reading{mistakes};
+  reading.folder = folder;
   Node root;
   if (parse_document(text, root, mistakes)) read_file(root, reading);
   take_settings(root, file, reading.settings, origins, mistakes, out.policy.settings);
@@ -115,52 +113,15 @@ void add_plain(const std::string& file, std::string text, Loaded& out) {
   out.mistakes.push_back({file, 0, 0, std::move(text)});
 }
 
-std::string reason(int error) { return std::generic_category().message(error); }
-
-constexpr int kPatienceMs = 5000;  // for the writer of a pipe
-
-class File {
- public:
-  explicit File(const std::string& path)
-      // A pipe that nobody writes to must not hold up a daemon that reloads.
-      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  // Reads to the end, or to just above the most that a file may have. 0 or an errno.
-  int read(std::string& out) const {
-    if (descriptor_ < 0) return errno;
-    std::string buffer(std::size_t{64} << 10, '\0');
-    while (out.size() <= kMostDocumentBytes) {
-      const ::ssize_t size = ::read(descriptor_, buffer.data(), buffer.size());
-      if (size == 0) break;
-      if (size < 0 && errno == EINTR) continue;
-      if (size < 0 && errno == EAGAIN) {
-        ::pollfd more{descriptor_, POLLIN, 0};
-        if (::poll(&more, 1, kPatienceMs) == 0) return ETIMEDOUT;
-        continue;
-      }
-      if (size < 0) return errno;
-      out.append(buffer, 0, static_cast<std::size_t>(size));
-    }
-    return 0;
-  }
-
- private:
-  int descriptor_;
-};
-
 // The place of the file's domain; none when it cannot be read.
 Place load_file(const std::string& path, Origins& origins, Loaded& out) {
   std::string text;
-  if (const int error = File(path).read(text); error != 0) {
-    add_plain(path, "cannot be read: " + reason(error), out);
+  if (const int error = read_text_file(path, text); error != 0) {
+    add_plain(path, "cannot be read: " + std::generic_category().message(error), out);
     return {};
   }
-  return load_text(text, path, origins, out);
+  const std::string folder = std::filesystem::path(path).parent_path().native();
+  return load_text(text, path, folder.empty() ? "." : folder, origins, out);
 }
 
 std::vector<std::string> policy_files(const std::string& directory, Loaded& out) {
@@ -195,7 +156,7 @@ std::vector<std::string> policy_files(const std::string& directory, Loaded& out)
 Loaded load_policy_text(std::string_view text, std::string_view file) {
   Loaded out;
   Origins origins;
-  load_text(text, file, origins, out);
+  load_text(text, file, {}, origins, out);
   return out;
 }
 

@@ -12,7 +12,6 @@ namespace suimon {
 namespace {
 
 constexpr unsigned kMostHops = 16;
-constexpr std::string_view kProxiesExample = "trusted_proxies: [10.0.0.0/8]";
 
 struct Source {
   std::string_view name;
@@ -20,14 +19,17 @@ struct Source {
 };
 constexpr Source kSources[] = {
     {"x-forwarded-for", ClientIpRule::From::forwarded_for},
+    {"forwarded", ClientIpRule::From::forwarded},
     {"x-real-ip", ClientIpRule::From::header},
     {"cf-connecting-ip", ClientIpRule::From::header},
     {"true-client-ip", ClientIpRule::From::header},
     {"fastly-client-ip", ClientIpRule::From::header},
+    {"proxy-protocol", ClientIpRule::From::proxy_protocol},
     {"peer", ClientIpRule::From::peer},
 };
 constexpr std::string_view kSourceNames[] = {kSources[0].name, kSources[1].name, kSources[2].name,
-                                             kSources[3].name, kSources[4].name, kSources[5].name};
+                                             kSources[3].name, kSources[4].name, kSources[5].name,
+                                             kSources[6].name, kSources[7].name};
 static_assert(std::size(kSourceNames) == std::size(kSources));
 
 void read_from(const Node& node, Reading& reading) {
@@ -37,52 +39,13 @@ void read_from(const Node& node, Reading& reading) {
   for (const Source& source : kSources) {
     if (source.name != name) continue;
     reading.ruleset.client_ip.from = source.from;
-    reading.ruleset.client_ip.header = source.from == ClientIpRule::From::peer ? "" : name;
-    return;
-  }
-  if (name == "forwarded" || name == "proxy-protocol") {
-    reading.mistakes.add(node.at, "from: " + shown(*text) + " is not in this version; known are " +
-                                      listed(kSourceNames));
+    const bool in_header = source.from != ClientIpRule::From::peer &&
+                           source.from != ClientIpRule::From::proxy_protocol;
+    reading.ruleset.client_ip.header = in_header ? name : "";
     return;
   }
   reading.mistakes.add(node.at,
                        "from: " + shown(*text) + " is unknown; " + advice(*text, kSourceNames));
-}
-
-void read_proxies(const Node& node, Reading& reading) {
-  if (node.is_null()) {
-    reading.mistakes.add(node.at,
-                         "trusted_proxies: nothing is written; write [] to trust nobody, "
-                         "or leave the key out to trust this machine");
-    return;
-  }
-  if (!is_sequence(node, "trusted_proxies", kProxiesExample, reading.mistakes)) return;
-  ClientIpRule& rule = reading.ruleset.client_ip;
-  if (node.items.empty()) rule.trust_local = false;
-  if (node.items.size() > kMostProxies) {
-    reading.mistakes.add(node.at, "trusted_proxies: more than 1,024 ranges; join neighbours");
-    return;
-  }
-  for (const Node& item : node.items) {
-    const auto text = text_of(item, "trusted_proxies", kProxiesExample, reading.mistakes);
-    if (!text) continue;
-    if (text->starts_with('@')) {
-      reading.mistakes.add(item.at, "trusted_proxies: " + shown(*text) +
-                                        " is not in this version; write the ranges out");
-      continue;
-    }
-    const auto range = parse_range(*text);
-    if (!range) {
-      reading.mistakes.add(item.at, "trusted_proxies: " + range.error().text);
-      continue;
-    }
-    rule.trusted_proxies.push_back(*range);
-    if (text->ends_with("/0")) {
-      reading.mistakes.warn(item.at, "trusted_proxies: " + shown(*text) +
-                                         " trusts everybody, so that everybody can claim any "
-                                         "address; write the ranges of your own proxies");
-    }
-  }
 }
 
 std::optional<unsigned> read_number(const Node& node, std::string_view what, unsigned least,
@@ -146,8 +109,10 @@ void read_client_ip(const Node& node, Reading& reading) {
                  "addresses");
     return;
   }
-  if (hops != nullptr && rule.from == ClientIpRule::From::header) {
-    mistakes.add(hops->at, "trusted_hops counts the entries of a list; with from: " + rule.header +
+  const bool in_connection = rule.from == ClientIpRule::From::proxy_protocol;
+  if (hops != nullptr && (rule.from == ClientIpRule::From::header || in_connection)) {
+    mistakes.add(hops->at, "trusted_hops counts the entries of a list; with from: " +
+                               (in_connection ? "proxy-protocol" : rule.header) +
                                " write trusted_proxies");
   }
   if (rule.from == ClientIpRule::From::peer && (proxies != nullptr || hops != nullptr)) {

@@ -31,6 +31,7 @@ struct Reading {
   Place domain_at;
   Settings settings;
   std::vector<Place> first_named;  // by attribute
+  std::string folder;              // of the file; "" where the text is no file and names none
 };
 
 // A policy has at most this many of each.
@@ -76,6 +77,7 @@ std::optional<std::size_t> read_word(const Node& node, std::string_view what,
 
 // The parts of the file.
 void read_client_ip(const Node& node, Reading& reading);
+void read_proxies(const Node& node, Reading& reading);  // of client_ip
 void read_attributes(const Node& node, Reading& reading);
 void read_tiers(const Node& node, Reading& reading);
 void read_aliases(const Node& node, Reading& reading);

@@ -63,7 +63,9 @@ std::string_view client_of(const Record& record, const ClientIpRule& rule,
   const auto peer = parse_address(host);
   // nginx writes "unix:" for a peer on a unix socket, which has no address and is local.
   if (!peer && host != "unix:") return host;
-  const auto client = rule.client(peer, list);
+  // A log shows addresses, also where the proxy's own header is Forwarded.
+  const bool forwarded = rule.from == ClientIpRule::From::forwarded;
+  const auto client = forwarded ? rule.client_in_list(peer, list) : rule.client(peer, list);
   return client ? client_text(*client, rule.ipv6_prefix, buffer) : host;
 }
 

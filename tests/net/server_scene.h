@@ -6,12 +6,14 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,8 @@ struct LineSession : Session {
     std::size_t largest_offer = 0;
     Connection* paused = nullptr;
     LineSession* paused_session = nullptr;
+    std::string bad_header;                 // what was told about the last PROXY header
+    std::optional<Address> proxied_client;  // of the last session
   };
   explicit LineSession(Log& to) : log(to) {}
 
@@ -54,6 +58,10 @@ struct LineSession : Session {
     return end + 1;
   }
   void on_close() override { ++log.closed; }
+  void on_bad_proxy_header(std::string_view mistake, Connection& connection) override {
+    log.bad_header = mistake;
+    connection.out().append("<bad>\n");
+  }
   bool idle() const override { return !busy; }
 
   Log& log;
@@ -74,6 +82,8 @@ class Client {
     name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(::connect(fd_.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
     EXPECT_EQ(::fcntl(fd_.get(), F_SETFL, O_NONBLOCK), 0);
+    const int on = 1;  // else the second of two small sends waits for real time to pass
+    ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   }
 
   // How many bytes the system took.
@@ -112,13 +122,17 @@ class Client {
 
 class ServerTest : public testing::Test {
  protected:
-  void start(const ServerLimits& limits = {}) {
+  void start(const ServerLimits& limits = {}, Greeting greeting = {}) {
     auto listener = open_listener(*parse_listen_address("127.0.0.1:0"), true);
     ASSERT_TRUE(listener) << listener.error().text;
     address_ = bound_address(*listener);
     server_ = std::make_unique<Server>(
         loop_, std::move(*listener),
-        [this](Connection&) { return std::make_unique<LineSession>(log_); }, limits);
+        [this](Connection& connection) {
+          log_.proxied_client = connection.proxied_client();
+          return std::make_unique<LineSession>(log_);
+        },
+        limits, std::move(greeting));
   }
   // Wakes up until nothing more happens. (Bytes on the loopback arrive within the call that sends.)
   void work() {
