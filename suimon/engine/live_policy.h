@@ -11,19 +11,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
 
+#include "suimon/engine/policy_changes.h"
 #include "suimon/policy/ruleset.h"
 #include "suimon/store/store.h"
 
 namespace suimon {
-
-// What a reload did, by the names of limits ("domain/limit").
-struct PolicyChanges {
-  std::vector<std::string> added;
-  std::vector<std::string> changed;
-  std::vector<std::string> removed;
-};
 
 class LivePolicy {
  public:
