@@ -46,11 +46,11 @@ void log_changes(const std::string& path, const PolicyChanges& changes) {
 
 // Limits are told from their earlier parameters by numbers, and those run out.
 void log_numbers(const Shapes& shapes) {
-  if (shapes.size() * 10 < Shapes::kMost * 8) return;
+  if (shapes.used() * 10 < Shapes::kMost * 8) return;
   spdlog::warn(
       "{} of {} numbers for limits are used, each change takes one; restart at a quiet time, "
       "before no change can be loaded",
-      shapes.size(), Shapes::kMost);
+      shapes.used(), Shapes::kMost);
 }
 
 std::vector<std::string> texts_of(const std::vector<Mistake>& mistakes) {
@@ -62,12 +62,13 @@ std::vector<std::string> texts_of(const std::vector<Mistake>& mistakes) {
 }  // namespace
 
 Reloader::Reloader(net::Loop& loop, std::string path, Hash128 loaded, Settings settings,
-                   LivePolicy& policy, Metrics& metrics)
+                   LivePolicy& policy, Metrics& metrics, std::function<void()> installed)
     : loop_(loop),
       path_(std::move(path)),
       settings_(std::move(settings)),
       policy_(policy),
       metrics_(metrics),
+      installed_(std::move(installed)),
       loaded_(loaded) {}
 
 Reloader::~Reloader() {
@@ -172,6 +173,7 @@ Reloaded Reloader::reload() {
   } else {
     reloaded.needs_restart.clear();
   }
+  installed_();
   metrics_.reloaded(reloaded.outcome.has_value(), std::time(nullptr));
   if (!reloaded.outcome) {
     spdlog::error("{} was not loaded: {}; the running policy stays", path_,

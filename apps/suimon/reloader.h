@@ -42,9 +42,9 @@ class Reloader final : net::TimerTarget {
   using Done = std::function<void(const Reloaded&)>;
 
   // `loaded`: content_fingerprint(path) from just before the running policy was read; `settings`:
-  // what the program was started with.
+  // what the program was started with; `installed` is called after each reload.
   Reloader(net::Loop& loop, std::string path, Hash128 loaded, Settings settings, LivePolicy& policy,
-           Metrics& metrics);
+           Metrics& metrics, std::function<void()> installed);
   ~Reloader();
   Reloader(const Reloader&) = delete;
   Reloader& operator=(const Reloader&) = delete;
@@ -75,6 +75,7 @@ class Reloader final : net::TimerTarget {
   const Settings settings_;
   LivePolicy& policy_;
   Metrics& metrics_;
+  const std::function<void()> installed_;
   Hash128 loaded_;  // what was read last, good or bad
   Hash128 looked_;  // the files' looks, where they are looked at from time to time
   std::unique_ptr<Watch> watch_;

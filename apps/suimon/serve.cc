@@ -141,7 +141,10 @@ int Daemon::run() {
   policy_ = std::make_unique<LivePolicy>(*store_, *secret);
   metrics_ = std::make_unique<Metrics>(*policy_, *store_, kListenerNames, kDoors, SUIMON_VERSION);
   reloader_ = std::make_unique<Reloader>(loop_, options_.config, loaded, policy->settings, *policy_,
-                                         *metrics_);
+                                         *metrics_, [this] {
+                                           for (const auto& worker : workers_)
+                                             worker->refresh_policy();
+                                         });
   const auto installed = policy_->install(std::move(*policy), clock_.now());
   if (!installed) {
     spdlog::error("{}: {}", options_.config, installed.error().text);
@@ -153,13 +156,13 @@ int Daemon::run() {
     return kWrongUsage;
   }
   if (const int code = open_listeners(); code != kGood) return code;
+  reloader_->watch();
   for (const auto& worker : workers_) worker->start();
   ready_.store(true, std::memory_order_release);
   spdlog::info("ready: {} limit{} from {}, {} thread{}", installed->added.size(),
                installed->added.size() == 1 ? "" : "s", options_.config, workers_.size(),
                workers_.size() == 1 ? "" : "s");
 
-  reloader_->watch();
   loop_.run();
   reloader_->close();
   drain();

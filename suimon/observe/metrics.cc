@@ -185,7 +185,7 @@ void Metrics::render_reloads(std::string& out) const {
        last_success_.load(std::memory_order_relaxed));
   describe(out, "suimon_shapes_used", "gauge",
            "Numbers for parameters of limits in use; a changed limit takes new ones.");
-  line(out, "suimon_shapes_used {}", policy_.shapes().size());
+  line(out, "suimon_shapes_used {}", policy_.shapes().used());
   describe(out, "suimon_shapes_max", "gauge", "The most of them; then no change can be loaded.");
   line(out, "suimon_shapes_max {}", Shapes::kMost);
 }

@@ -249,14 +249,13 @@ class TheWayToIt(Reload):
 
         before = watches()
         self.assertGreater(before, 1)
-        away = self.folder / "away"
         for number in range(20):
+            away = self.folder / f"away-{number}"
             away.mkdir()
             (away / f"{number}.yaml").write_text(policy(a=(100 + number, "1/s")))
             beside = self.folder / "link"
             beside.symlink_to(away / f"{number}.yaml")
             self.assert_loads(lambda: beside.replace(self.daemon.policy_file))
-            away.rename(self.folder / f"old-{number}")
         self.assert_loads(lambda: self.daemon.write(ONE))
         self.assertEqual(watches(), before)
 
