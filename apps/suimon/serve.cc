@@ -9,13 +9,15 @@
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
 #include <future>
 #include <thread>
 
 #include "apps/suimon/commands.h"
+#include "apps/suimon/fingerprint.h"
 #include "apps/suimon/load.h"
+#include "apps/suimon/reloader.h"
 #include "apps/suimon/secret.h"
+#include "apps/suimon/signals.h"
 #include "apps/suimon/tls.h"
 #include "apps/suimon/worker.h"
 #include "suimon/net/address.h"
@@ -94,35 +96,37 @@ class Daemon {
   const net::LiveTls* tls_of(const net::ListenAddress& address) const {
     return address.kind == net::ListenAddress::Kind::tcp ? certificates_.live() : nullptr;
   }
-  void reload();
-  void drain(const sigset_t& signals);
+  void on_signal(int number);
+  void drain();
 
   const ServeOptions& options_;
   BootClock clock_;
   Certificates certificates_;
+  net::Loop loop_{clock_};  // of the main thread: signals, reloads, the end
+  bool ending_ = false;
+  bool at_once_ = false;  // nobody waits for clients any more
   std::atomic<bool> ready_{false};
   std::unique_ptr<Store> store_;
   std::unique_ptr<LivePolicy> policy_;
   std::unique_ptr<Metrics> metrics_;
+  std::unique_ptr<Reloader> reloader_;
   std::vector<std::unique_ptr<net::SocketFile>> socket_files_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
-sigset_t block_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-  return signals;
-}
-
 int Daemon::run() {
+  const Hash128 loaded = content_fingerprint(options_.config);
   auto policy = load_or_explain(options_.config);
   if (!policy) return kWrongUsage;
   // Before the first thread, so that all of them leave the signals to this one.
-  const sigset_t signals = block_signals();
+  std::signal(SIGPIPE, SIG_IGN);
+  const Signals signals(loop_, {SIGTERM, SIGINT, SIGHUP},
+                        [this](int number) { on_signal(number); });
   set_up_log();
+  if (!signals) {
+    spdlog::error("the system refuses a signalfd");
+    return kFailed;
+  }
   auto store = open_store(options_.store);
   if (!store) {
     spdlog::error("{}", store.error().text);
@@ -136,6 +140,11 @@ int Daemon::run() {
   store_ = std::move(*store);
   policy_ = std::make_unique<LivePolicy>(*store_, *secret);
   metrics_ = std::make_unique<Metrics>(*policy_, *store_, kListenerNames, kDoors, SUIMON_VERSION);
+  reloader_ = std::make_unique<Reloader>(loop_, options_.config, loaded, policy->settings, *policy_,
+                                         *metrics_, [this] {
+                                           for (const auto& worker : workers_)
+                                             worker->refresh_policy();
+                                         });
   const auto installed = policy_->install(std::move(*policy), clock_.now());
   if (!installed) {
     spdlog::error("{}: {}", options_.config, installed.error().text);
@@ -147,18 +156,16 @@ int Daemon::run() {
     return kWrongUsage;
   }
   if (const int code = open_listeners(); code != kGood) return code;
+  reloader_->watch();
   for (const auto& worker : workers_) worker->start();
   ready_.store(true, std::memory_order_release);
   spdlog::info("ready: {} limit{} from {}, {} thread{}", installed->added.size(),
                installed->added.size() == 1 ? "" : "s", options_.config, workers_.size(),
                workers_.size() == 1 ? "" : "s");
 
-  for (;;) {
-    const int signal = sigwaitinfo(&signals, nullptr);
-    if (signal == SIGHUP) reload();
-    if (signal == SIGTERM || signal == SIGINT) break;
-  }
-  drain(signals);
+  loop_.run();
+  reloader_->close();
+  drain();
   for (const auto& worker : workers_) worker->stop();
   spdlog::info("stopped");
   return kGood;
@@ -229,45 +236,36 @@ Result<void> Daemon::open_http(const net::ListenAddress& address) {
   return {};
 }
 
-void Daemon::reload() {
-  Loaded loaded = load_policy(options_.config);
-  for (const Mistake& warning : loaded.warnings) spdlog::warn("{}", warning.to_string());
-  for (const Mistake& mistake : loaded.mistakes) spdlog::error("{}", mistake.to_string());
-  Result<PolicyChanges> installed = loaded.ok()
-                                        ? policy_->install(std::move(loaded.policy), clock_.now())
-                                        : Result<PolicyChanges>(failure("see above"));
-  certificates_.reload(policy_->current()->settings.server.tls);
-  metrics_->reloaded(installed.has_value(), std::time(nullptr));
-  if (!installed) {
-    spdlog::error("{} was not loaded: {}; the running policy stays", options_.config,
-                  installed.error().text);
-    return;
+void Daemon::on_signal(int number) {
+  if (number == SIGHUP) {
+    reloader_->request(
+        [this](const Reloaded&) { certificates_.reload(policy_->current()->settings.server.tls); });
+  } else if (!ending_) {
+    ending_ = true;
+    loop_.stop();
+  } else {
+    at_once_ = true;
   }
-  for (const std::string& name : installed->added) spdlog::info("added {}", name);
-  for (const std::string& name : installed->changed) spdlog::info("changed {}", name);
-  for (const std::string& name : installed->removed) spdlog::info("removed {}", name);
-  spdlog::info("{} was loaded: {} added, {} changed, {} removed", options_.config,
-               installed->added.size(), installed->changed.size(), installed->removed.size());
 }
 
 // Answers what is under way and lets the clients go; a second signal or the end of the grace
 // period ends it at once.
-void Daemon::drain(const sigset_t& signals) {
+void Daemon::drain() {
   ready_.store(false, std::memory_order_release);
   spdlog::info("draining: no new connections");
   for (const auto& worker : workers_) worker->drain();
-  constexpr timespec kStep{.tv_sec = 0, .tv_nsec = 20'000'000};
+  constexpr int kStepMs = 20;
   const Instant begin = clock_.now();
   const Instant end = begin + kDrainGrace;
   for (;;) {
-    const int signal = sigtimedwait(&signals, nullptr, &kStep);
+    loop_.poll_once(kStepMs);
     if (clock_.now() >= begin + kIdleGrace) {
       for (const auto& worker : workers_) worker->close_idle();
     }
     const bool open = std::any_of(workers_.begin(), workers_.end(),
                                   [](const auto& worker) { return worker->connections() != 0; });
     if (!open) return;
-    if (signal == SIGTERM || signal == SIGINT || clock_.now() >= end) {
+    if (at_once_ || clock_.now() >= end) {
       spdlog::warn("closing connections that were still open");
       return;
     }

@@ -59,6 +59,10 @@ void Worker::start() {
   thread_ = std::thread([this] { loop_.run(); });
 }
 
+void Worker::refresh_policy() {
+  loop_.post([this] { engine_.policy(); });
+}
+
 void Worker::drain() {
   loop_.post([this] {
     if (http_) http_->drain();

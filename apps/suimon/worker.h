@@ -30,6 +30,8 @@ class Worker {
   void open_admin(net::Fd listener, std::function<std::string()> metrics, const net::LiveTls* tls);
 
   void start();
+  // Takes up the policy in force, also when no request comes. Any thread.
+  void refresh_policy();
   // No new connections; what comes on the open ones is answered as their last. Any thread.
   void drain();
   // Ends the connections on which nothing is under way. Any thread.

@@ -35,6 +35,7 @@ struct AddressRange {
   unsigned bits = 128;  // of the 16-byte form
 
   bool contains(const Address& address) const;
+  friend bool operator==(const AddressRange&, const AddressRange&) = default;
 };
 
 // Reads "10.0.0.0/8", "2001:db8::/32" or a single address. Bits beyond the prefix must be 0. A

@@ -4,6 +4,11 @@
 // decision sees one policy from beginning to end. Limits whose parameters did not change keep
 // their shapes and so their state; changed ones get new shapes, and stores convert.
 //
+// Numbers of shapes come back. Who decides holds the policy by which it does; so when all earlier
+// policies are gone, nothing is charged in a replaced shape any more, and the store converts all
+// states that are left in one. Somebody may still be reading what was just converted: when the
+// policy of that time is gone, too, nobody is, and the numbers are free.
+//
 // Thread rule: install() by one thread at a time; the rest by any thread.
 #pragma once
 
@@ -13,17 +18,11 @@
 #include <string>
 #include <vector>
 
+#include "suimon/engine/policy_changes.h"
 #include "suimon/policy/ruleset.h"
 #include "suimon/store/store.h"
 
 namespace suimon {
-
-// What a reload did, by the names of limits ("domain/limit").
-struct PolicyChanges {
-  std::vector<std::string> added;
-  std::vector<std::string> changed;
-  std::vector<std::string> removed;
-};
 
 class LivePolicy {
  public:
@@ -35,16 +34,26 @@ class LivePolicy {
   // The policy in force; null before the first install().
   std::shared_ptr<const Policy> current() const;
 
-  // Every set of parameters that has been in force.
+  // The parameters that are in force or have been.
   const Shapes& shapes() const { return shapes_; }
 
   // Grows with each install(), so that a thread can see cheaply whether its copy is the current.
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
  private:
+  Result<void> number(Policy& policy, Instant now);
+  void reclaim_numbers();
+  void put_in_force(Policy policy);
+
   Store& store_;
   Secret secret_;
   Shapes shapes_;
+  std::vector<const Shape*> converted_;  // replaced shapes of which the store holds no state
+  std::uint64_t converted_in_ = 0;       // the generation in which that became so
+  bool half_numbered_ = false;  // a policy failed on the way, and some of its shapes stayed
+  // How many policies are gone; shared with them, for the last may outlive this.
+  std::shared_ptr<std::atomic<std::uint64_t>> gone_ =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
   mutable std::mutex mutex_;
   std::shared_ptr<const Policy> current_;
   std::atomic<std::uint64_t> generation_{0};

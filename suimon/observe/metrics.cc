@@ -183,6 +183,11 @@ void Metrics::render_reloads(std::string& out) const {
            "When a policy was last loaded, in Unix time.");
   line(out, "suimon_config_last_success_timestamp_seconds {}",
        last_success_.load(std::memory_order_relaxed));
+  describe(out, "suimon_shapes_used", "gauge",
+           "Numbers for parameters of limits in use; a changed limit takes new ones.");
+  line(out, "suimon_shapes_used {}", policy_.shapes().used());
+  describe(out, "suimon_shapes_max", "gauge", "The most of them; then no change can be loaded.");
+  line(out, "suimon_shapes_max {}", Shapes::kMost);
 }
 
 }  // namespace suimon

@@ -27,6 +27,7 @@ inline constexpr std::array<int, 4> kDenyStatuses = {200, 403, 429, 503};
 struct Text {
   std::uint8_t language = 0;  // its place in kLanguageTags
   std::string text;
+  friend bool operator==(const Text&, const Text&) = default;
 };
 
 // How the answers of a domain look, unless the request says otherwise.
@@ -34,6 +35,7 @@ struct AnswerRule {
   std::vector<std::uint8_t> headers{0};  // places in kHeaderDialectNames
   std::uint8_t language = 0;             // for callers who name none: its place in kLanguageTags
   int deny_status = 429;                 // one of kDenyStatuses
+  friend bool operator==(const AnswerRule&, const AnswerRule&) = default;
 };
 
 }  // namespace suimon

@@ -49,6 +49,8 @@ struct ClientIpRule {
   // The same for a list of bare addresses, as logs show it, whatever header the rule names.
   std::optional<Address> client_in_list(const std::optional<Address>& peer,
                                         std::string_view list) const;
+
+  friend bool operator==(const ClientIpRule&, const ClientIpRule&) = default;
 };
 
 }  // namespace suimon

@@ -124,7 +124,7 @@ Place load_file(const std::string& path, Origins& origins, Loaded& out) {
   return load_text(text, path, folder.empty() ? "." : folder, origins, out);
 }
 
-std::vector<std::string> policy_files(const std::string& directory, Loaded& out) {
+std::vector<std::string> files_of(const std::string& directory, Loaded& out) {
   std::vector<std::string> files;
   std::error_code error;
   std::filesystem::directory_iterator entries(directory, error);
@@ -173,7 +173,7 @@ Loaded load_policy(const std::string& path) {
     std::string where;
   };
   std::vector<Origin> origins;
-  for (const std::string& file : policy_files(path, out)) {
+  for (const std::string& file : files_of(path, out)) {
     const std::size_t before = out.policy.rulesets.size();
     const Place at = load_file(file, sections, out);
     if (out.policy.rulesets.size() == before || at == Place{}) continue;
@@ -189,6 +189,13 @@ Loaded load_policy(const std::string& path) {
     }
   }
   return out;
+}
+
+std::vector<std::string> policy_files(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return {path};
+  Loaded unused;
+  return files_of(path, unused);
 }
 
 }  // namespace suimon

@@ -37,4 +37,8 @@ Loaded load_policy_text(std::string_view text, std::string_view file);
 // files with one domain are a mistake.
 Loaded load_policy(const std::string& path);
 
+// The files that load_policy(path) reads, as they stand now; `path` itself unless it is a
+// directory.
+std::vector<std::string> policy_files(const std::string& path);
+
 }  // namespace suimon

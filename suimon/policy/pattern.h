@@ -38,10 +38,13 @@ class PathPattern {
   // Requires a normalized path.
   bool matches(std::string_view path) const;
 
+  friend bool operator==(const PathPattern&, const PathPattern&) = default;
+
  private:
   struct Segment {
     std::string glob;
     bool any_number = false;  // "**"
+    friend bool operator==(const Segment&, const Segment&) = default;
   };
   std::vector<Segment> segments_;
 };

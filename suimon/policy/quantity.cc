@@ -227,4 +227,11 @@ std::string duration_text(Duration duration) {
   return std::to_string(ns / unit.ns) + std::string(unit.name);
 }
 
+std::string rate_text(const Rate& rate) {
+  const std::string period = duration_text(rate.period);
+  const std::string tokens = std::to_string(rate.tokens);
+  const bool one_unit = period.size() > 1 && period[0] == '1' && !is_digit(period[1]);
+  return one_unit ? tokens + "/" + period.substr(1) : tokens + " per " + period;
+}
+
 }  // namespace suimon

@@ -32,4 +32,7 @@ Result<Rate> parse_rate(std::string_view text);
 // The shortest exact form that parse_duration reads: "90min", "1500ms". Requires one above 0.
 std::string duration_text(Duration duration);
 
+// A form that parse_rate reads: "5/s", "1 per 5s". Requires a rate that validate() takes.
+std::string rate_text(const Rate& rate);
+
 }  // namespace suimon

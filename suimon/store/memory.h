@@ -21,6 +21,11 @@ class MemoryStore final : public Store {
   Result<void> adopt(std::span<const Shape* const> shapes) override { return table_.adopt(shapes); }
   void take(std::span<Group> groups, Instant now, Done done) override;
   StoreFigures figures() const override;
+  bool convert_replaced() override {
+    table_.convert_replaced();
+    return true;
+  }
+  void forget(std::span<const Shape* const> shapes) override { table_.forget(shapes); }
 
  private:
   explicit MemoryStore(table::Table table) : table_(std::move(table)) {}

@@ -187,6 +187,16 @@ void ReferenceStore::keep(const Place& place, const Account& account) {
   if (&shard != &overflow_) entries_.fetch_add(1, std::memory_order_relaxed);
 }
 
+bool ReferenceStore::convert_replaced() {
+  const auto convert = [](Shard& shard) {
+    const std::lock_guard lock(shard.mutex);
+    for (Entry& entry : shard.entries) full_again(entry);
+  };
+  for (Shard& shard : shards_) convert(shard);
+  convert(overflow_);
+  return true;
+}
+
 StoreFigures ReferenceStore::figures() const {
   StoreFigures figures;
   figures.entries = entries_.load(std::memory_order_relaxed);

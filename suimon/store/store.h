@@ -58,6 +58,16 @@ class Store {
   virtual void take(std::span<Group> groups, Instant now, Done done) = 0;
 
   virtual StoreFigures figures() const = 0;
+
+  // Rewrites every state of a shape that another has replaced in the newest one, as the next charge
+  // would read it; decisions may go on meanwhile. True when no state of a replaced shape is left.
+  // Requires that no charge of a replaced shape is being decided or still comes. For the thread
+  // that adopts. O(states).
+  virtual bool convert_replaced() { return false; }
+  // The numbers of these shapes, all of which were replaced and converted, may be adopted with
+  // other parameters from now on. Requires that every take() that was under way during
+  // convert_replaced() has returned. For the thread that adopts.
+  virtual void forget(std::span<const Shape* const> shapes) { (void)shapes; }
 };
 
 }  // namespace suimon

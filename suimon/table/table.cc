@@ -41,6 +41,7 @@ Result<void> Table::adopt_one(const Shape& shape) {
   record.scale = shape.word;
   record.since = shape.since;
   record.algorithm = shape.algorithm;
+  __atomic_store_n(&record.successor, std::uint16_t{0}, __ATOMIC_RELAXED);
   record.own = own_places_.try_emplace(shape.limit, shape.number).first->second;
   __atomic_store_n(&record.state, ShapeRecord::ready, __ATOMIC_RELEASE);
   if (shape.predecessor != nullptr) {
@@ -48,6 +49,12 @@ Result<void> Table::adopt_one(const Shape& shape) {
                      static_cast<std::uint16_t>(shape.number + 1), __ATOMIC_RELEASE);
   }
   return {};
+}
+
+void Table::forget(std::span<const Shape* const> shapes) {
+  for (const Shape* shape : shapes) {
+    __atomic_store_n(&memory_.shapes[shape->number].state, ShapeRecord::free, __ATOMIC_RELEASE);
+  }
 }
 
 Decision Table::take_one(const Charge& charge, Instant now) {

@@ -43,6 +43,14 @@ class Table {
   // a shape's number is above what the table was made for.
   Result<void> adopt(std::span<const Shape* const> shapes);
 
+  // Rewrites every state of a shape that was replaced in the newest one, while decisions go on.
+  // Requires that no charge of a replaced shape is being decided or still comes. For the thread
+  // that adopts. O(slots).
+  void convert_replaced() { basic_.convert_replaced(); }
+  // Lets these shapes, replaced and converted, be adopted anew with other parameters. Requires that
+  // every decision that was under way during convert_replaced() is over.
+  void forget(std::span<const Shape* const> shapes);
+
   // Decides the charges of one request as of `now`, all or none; true when all were admitted.
   bool take(std::span<const Charge> charges, std::span<Decision> decisions, Instant now) {
     return basic_.take(charges, decisions, now);

@@ -56,6 +56,43 @@ TEST(ShapesTest, NumbersRunOutWithAnError) {
   EXPECT_TRUE(shapes.assign("l", "", Algorithm::token_bucket, last, at(0s)));
 }
 
+TEST(ShapesTest, AReleasedNumberComesBackToTheLimitAndTierThatHadIt) {
+  Shapes shapes;
+  const auto assign = [&](std::string_view limit, std::string_view tier, std::uint64_t capacity,
+                          Instant since) {
+    return *shapes.assign(limit, tier, Algorithm::token_bucket, {capacity, per_second(1)}, since);
+  };
+  assign("l", "", 10, at(0s));
+  assign("l", "", 20, at(1s));
+  const Shape* third = assign("l", "", 30, at(2s));
+  const Shape* other = assign("m", "", 30, at(2s));
+  const std::vector<const Shape*> replaced = shapes.replaced();
+  ASSERT_EQ(replaced.size(), 2u);
+  EXPECT_EQ(shapes.used(), 4u);
+
+  const Shape* fourth = assign("l", "", 40, at(3s));  // replaced meanwhile: not among those
+  shapes.release(replaced);
+  EXPECT_EQ(shapes.used(), 3u);
+  EXPECT_EQ(third->predecessor, nullptr);
+  EXPECT_EQ(fourth->predecessor, third);
+  EXPECT_EQ(shapes.replaced(), std::vector<const Shape*>{third});
+
+  EXPECT_GT(assign("m", "", 40, at(4s))->number, fourth->number);
+  EXPECT_GT(assign("l", "gold", 40, at(4s))->number, fourth->number);
+  EXPECT_FALSE(shapes.needs_new_number("l", "", Algorithm::token_bucket, {50, per_second(1)}));
+  const Shape* again = assign("l", "", 50, at(5s));
+  EXPECT_LT(again->number, third->number);
+  EXPECT_EQ(again->parameters.capacity, 50u);
+  EXPECT_EQ(again->since, at(5s));
+  EXPECT_EQ(again->predecessor, fourth);
+  EXPECT_EQ(&third->newest(), again);
+  EXPECT_EQ(&other->newest(),
+            shapes.unchanged("m", "", Algorithm::token_bucket, {40, per_second(1)}));
+  assign("l", "", 60, at(6s));
+  EXPECT_TRUE(shapes.needs_new_number("l", "", Algorithm::token_bucket, {70, per_second(1)}));
+  EXPECT_EQ(shapes.size(), 7u);
+}
+
 TEST(Shapes, UnchangedAsksWithoutGivingANumber) {
   Shapes shapes;
   const Limit limit{10, per_second(1)};

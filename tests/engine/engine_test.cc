@@ -260,7 +260,8 @@ TEST_F(EngineTest, AChangedLimitConvertsWhatIsOwed) {
                 "  - name: b\n    key: [user]\n    token_bucket: {capacity: 8, refill: 2/s}\n"),
       clock_.now());
   ASSERT_TRUE(changes);
-  EXPECT_EQ(changes->changed, std::vector<std::string>{"d/a"});
+  ASSERT_EQ(changes->changed.size(), 1u);
+  EXPECT_EQ(changes->changed[0].to_string(), "d/a: capacity 10 -> 8, refill 1/s -> 2/s");
   EXPECT_EQ(changes->added, std::vector<std::string>{"d/b"});
   clock_.advance(1s);  // 4 are owed
   EXPECT_EQ(ask({}, 0), Outcome::allowed);

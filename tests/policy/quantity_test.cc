@@ -167,6 +167,14 @@ TEST(Duration, TextIsReadBackAsTheSame) {
   EXPECT_EQ(duration_text(14 * 24h), "14d");
 }
 
+TEST(Rate, IsWrittenAsItIsRead) {
+  for (const char* text : {"5/s", "300/min", "10/d", "1 per 5s", "7 per 10min", "2/h", "3/ms"}) {
+    EXPECT_EQ(rate_text(*parse_rate(text)), text);
+  }
+  EXPECT_EQ(rate_text(*parse_rate("5 per 60s")), "5/min");
+  EXPECT_EQ(parse_rate(rate_text({5, 7 * 24h})), (Rate{5, 7 * 24h}));
+}
+
 // Every cure in backquotes after "write" is itself readable.
 TEST(Rate, CuresAreRatesThemselves) {
   const std::uint64_t seed = std::random_device{}();

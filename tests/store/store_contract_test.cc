@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <random>
 #include <thread>
 
 #include "tests/core/model.h"
@@ -286,6 +287,46 @@ TEST_P(StoreContract, AReloadWithTheSameParametersKeepsNumberAndState) {
   EXPECT_EQ(s.shape, before);
   EXPECT_EQ(allowed, 0);
   EXPECT_EQ(s.apply(Op::take, 1, at(2s)).remaining(), 0u);
+}
+
+// What replaced parameters left behind is rewritten at once or at the next touch: nobody can tell,
+// and a number that means something else later changes nothing.
+TEST_P(StoreContract, NobodyCanTellWhenStatesWereConverted) {
+  const std::uint64_t seed = std::random_device{}();
+  RecordProperty("seed", std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 200; ++round) {
+    const auto some = [&](std::uint64_t most) { return 1 + random() % most; };
+    const auto limit = [&] {
+      return Limit{some(50), {some(20), Duration(static_cast<std::int64_t>(some(20'000'000'000)))}};
+    };
+    const Limit first = limit();
+    StoreWithLimit early(bounded(100), first, at(0s));
+    StoreWithLimit late(bounded(100), first, at(0s));
+    Instant now = at(0s);
+    for (int step = 0; step < 40; ++step) {
+      now = now + Duration(static_cast<std::int64_t>(random() % 2'000'000'000));
+      if (random() % 4 == 0) {
+        const Limit next = limit();
+        early.change(next, now);
+        late.change(next, now);
+        const auto replaced = early.shapes.replaced();
+        if (!early.store->convert_replaced()) GTEST_SKIP() << "this store keeps what it has";
+        early.store->forget(replaced);
+        early.shapes.release(replaced);
+        continue;
+      }
+      const Key key = random() % 2 == 0 ? kA : kB;
+      const std::uint64_t cost = some(10);
+      const Op op = random() % 8 == 0 ? Op::force : Op::take;
+      const Decision one = early.apply(op, cost, now, key);
+      const Decision two = late.apply(op, cost, now, key);
+      ASSERT_EQ(one.allowed(), two.allowed()) << "seed " << seed;
+      ASSERT_EQ(one.remaining(), two.remaining()) << "seed " << seed;
+      ASSERT_EQ(one.reset_after(), two.reset_after()) << "seed " << seed;
+    }
+    EXPECT_LE(early.shapes.size(), 3u);
+  }
 }
 
 TEST_P(StoreContract, AChangeTakesEffectAtItsInstantNotAtTheNextTouch) {

@@ -141,14 +141,16 @@ class Process:
 
 
 class Suimon(Process):
-    """suimon serve on a policy of its own. `http` and `admin` are where it listens."""
+    """suimon serve on a policy of its own. `http` and `admin` are where it listens; `config` is what
+    --config says, where that is not the policy's own file; `under` is a command that starts another."""
 
-    def __init__(self, folder, policy, http="127.0.0.1:0", admin="127.0.0.1:0", threads=2, extra=()):
+    def __init__(self, folder, policy, http="127.0.0.1:0", admin="127.0.0.1:0", threads=2, config=None, under=(),
+                 extra=()):
         self.policy_file = pathlib.Path(folder) / "limits.yaml"
         self.write(policy)
         clean = {k: v for k, v in os.environ.items() if not k.startswith("SUIMON_")}
         super().__init__(
-            program(), "serve", "--config", self.policy_file, "--http", http, "--admin", admin,
+            *under, program(), "serve", "--config", config or self.policy_file, "--http", http, "--admin", admin,
             "--threads", threads, "--secret-file", pathlib.Path(folder) / "secret", *extra, env=clean,
         )
         try:
@@ -168,17 +170,22 @@ class Suimon(Process):
         return host, int(port)
 
     def write(self, policy):
-        """Puts a policy in the place of the old one at once, so that nobody reads half a file."""
+        """Puts a policy in the place of the old one at once, so that nobody reads half a file. None: nothing."""
+        if policy is None:
+            return
         beside = self.policy_file.with_suffix(".new")
         beside.write_text(policy, encoding="utf-8")
         beside.replace(self.policy_file)
 
     def reload(self, policy=None):
         """Reloads; true when the policy was loaded, false when the running one stays."""
-        if policy is not None:
-            self.write(policy)
         start = len(self.lines)
-        self.signal(signal.SIGHUP)
+        if policy is None:
+            self.signal(signal.SIGHUP)
+        else:  # it notices the file and the signal at once, and reads the file once
+            with self.standing_still():
+                self.write(policy)
+                self.signal(signal.SIGHUP)
         return self.wait_for_line(r"was (not )?loaded", start)[1] is None
 
     def metrics(self):

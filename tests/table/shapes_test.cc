@@ -119,6 +119,54 @@ TEST(TableShapes, TiersOfOneLimitShareOneState) {
   EXPECT_EQ(owed(scene.table, {.key = kB, .shape = gold, .keyless = true}, at(1s)), 10u);
 }
 
+// What a decision that is stopped has claimed is judged by what it was before, too.
+TEST(TableShapes, AClaimInTheWayIsEndedBeforeItsStateIsConverted) {
+  Scene scene;
+  const ShapeNumber first = scene.add("limit", {10, per_second(1)}, {.since = at(0s)});
+  const Charge four{.key = kA, .amount = 4, .shape = first};
+  EXPECT_TRUE(take_one(scene.table, four, at(0s)).allowed());
+  // The owner has claimed the slot and is not seen again.
+  Slot& slot = *scene.slot_of(kA);
+  const Slot before = slot;
+  Descriptor& descriptor = scene.memory.descriptors[7];
+  Entry& entry = descriptor.entries[0];
+  entry = {static_cast<std::uint64_t>(&slot - scene.memory.slots), before, before};
+  descriptor.count = 1;
+  descriptor.status = status_of(1, State::undecided);
+  slot = {with_kind(before.id, Kind::claimed), word_of({7, 1, 0})};
+  const ShapeNumber second = scene.add("limit", {20, per_second(2)}, {.since = at(1s)});
+  scene.table.convert_replaced();
+  EXPECT_EQ(kind_of(slot.id), Kind::live);
+  EXPECT_EQ(shape_of(slot.id), second);
+  EXPECT_EQ(owed(scene.table, {.key = kA, .shape = second}, at(1s)), 3u);
+}
+
+TEST(TableShapes, StatesWithoutAKeyAndOfOverflowAreConvertedToo) {
+  Scene scene;
+  const ShapeNumber first =
+      scene.add("limit", {10, per_second(1)}, {.largest_cost = 10, .since = at(0s)});
+  EXPECT_TRUE(
+      take_one(scene.table, {.key = kB, .amount = 10, .shape = first, .keyless = true}, at(0s))
+          .allowed());
+  for (std::uint64_t i = 0; i < 13; ++i) {
+    take_one(scene.table, {.key = key_number(i), .amount = 10, .shape = first}, at(0s));
+  }
+  EXPECT_EQ(scene.table.figures().overflows, 1u);
+  const ShapeNumber second =
+      scene.add("limit", {20, per_second(2)}, {.largest_cost = 10, .since = at(1s)});
+  const auto replaced = scene.shapes.replaced();
+  scene.table.convert_replaced();
+  scene.table.forget(replaced);
+  scene.shapes.release(replaced);
+  // The number means something very different now, and nobody owes more or less for it.
+  EXPECT_EQ(scene.add("limit", {1'000, per_day(1)}, {.largest_cost = 10, .since = at(1s)}), first);
+  EXPECT_EQ(owed(scene.table, {.key = kB, .shape = second, .keyless = true}, at(1s)), 9u);
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    EXPECT_EQ(owed(scene.table, {.key = key_number(i), .shape = second}, at(1s)), 9u);
+  }
+  EXPECT_EQ(shape_of(scene.memory.own[first].overflow.id), second);
+}
+
 // Threads take while the limit changes under them, each knowing one of the changes or none: no
 // state is lost and nobody is told more than the most that ever was allowed.
 TEST(TableShapes, ChangesUnderTrafficKeepEveryDebt) {
