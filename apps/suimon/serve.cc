@@ -15,6 +15,7 @@
 
 #include "apps/suimon/commands.h"
 #include "apps/suimon/load.h"
+#include "apps/suimon/notify.h"
 #include "apps/suimon/secret.h"
 #include "apps/suimon/worker.h"
 #include "suimon/net/address.h"
@@ -142,6 +143,7 @@ int Daemon::run() {
   spdlog::info("ready: {} limit{} from {}, {} thread{}", installed->added.size(),
                installed->added.size() == 1 ? "" : "s", options_.config, workers_.size(),
                workers_.size() == 1 ? "" : "s");
+  notify_ready();
 
   for (;;) {
     const int signal = sigwaitinfo(&signals, nullptr);
@@ -218,6 +220,7 @@ Result<void> Daemon::open_http(const net::ListenAddress& address) {
 }
 
 void Daemon::reload() {
+  const NotifyReload told;
   Loaded loaded = load_policy(options_.config);
   for (const Mistake& warning : loaded.warnings) spdlog::warn("{}", warning.to_string());
   for (const Mistake& mistake : loaded.mistakes) spdlog::error("{}", mistake.to_string());
@@ -242,6 +245,7 @@ void Daemon::reload() {
 void Daemon::drain(const sigset_t& signals) {
   ready_.store(false, std::memory_order_release);
   spdlog::info("draining: no new connections");
+  notify_stopping();
   for (const auto& worker : workers_) worker->drain();
   constexpr timespec kStep{.tv_sec = 0, .tv_nsec = 20'000'000};
   const Instant begin = clock_.now();
