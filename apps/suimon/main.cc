@@ -65,7 +65,7 @@ CLI::Option* config_option(CLI::App& command, std::string& config) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"suimon: an exact rate limiter. It guards, replays and measures."};
+  CLI::App app{"suimon: an exact rate limiter. It guards, replays and measures.", "suimon"};
   app.require_subcommand(0, 1);  // none is answered below, by name
   app.set_version_flag("--version", "suimon " SUIMON_VERSION);
   int code = kGood;
