@@ -38,6 +38,11 @@ one process, without a lock. This package holds the headers, the static
 library, and what CMake and pkg-config need to find them.")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS libexpected-dev)
 
+# CPack strips programs only; the library's debugging information names folders of who built it.
+install(CODE "execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug
+  \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libsuimon.a\" COMMAND_ERROR_IS_FATAL ANY)"
+  COMPONENT library)
+
 # Debian's habits: compressed manual pages and changelog, the copyright beside it.
 function(compressed file destination component)
   get_filename_component(name ${file} NAME)
