@@ -17,6 +17,9 @@ if(SUIMON_SANITIZE)
   add_link_options(-fsanitize=${SUIMON_SANITIZE})
 endif()
 
+# What is resolved at start is read-only afterwards.
+add_link_options(-Wl,-z,relro,-z,now)
+
 # Paths are kept relative in the cache, so that another checkout or build folder finds what one compiled.
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -1,6 +1,8 @@
 // The command line of suimon.
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cstdio>
+#include <exception>
 #include <iostream>
 
 #include "apps/suimon/commands.h"
@@ -13,6 +15,7 @@ using suimon::app::kGood;
 using suimon::app::kWrongUsage;
 
 // CLI11 would take "-1" for 2^64 - 1.
+// NOLINTNEXTLINE(cert-err58-cpp): nothing runs yet that could be told
 const CLI::Validator kWholeNumber(
     [](std::string& text) {
       std::uint64_t value = 0;
@@ -62,10 +65,9 @@ CLI::Option* config_option(CLI::App& command, std::string& config) {
       ->envname("SUIMON_CONFIG");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  CLI::App app{"suimon: an exact rate limiter. It guards, replays and measures."};
+// The whole program; what it throws is told by main.
+int run(int argc, char** argv) {
+  CLI::App app{"suimon: an exact rate limiter. It guards, replays and measures.", "suimon"};
   app.require_subcommand(0, 1);  // none is answered below, by name
   app.set_version_flag("--version", "suimon " SUIMON_VERSION);
   int code = kGood;
@@ -161,4 +163,17 @@ int main(int argc, char** argv) {
   }
   if (code == kGood && !suimon::app::all_written()) return suimon::app::kFailed;
   return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fputs("suimon: ", stderr);
+    std::fputs(error.what(), stderr);
+    std::fputc('\n', stderr);
+    return suimon::app::kFailed;
+  }
 }

@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "apps/suimon/fingerprint.h"
+#include "apps/suimon/notify.h"
 #include "suimon/policy/loader.h"
 
 namespace suimon::app {
@@ -160,6 +161,7 @@ void Reloader::close() {
 }
 
 Reloaded Reloader::reload() {
+  const NotifyReload told;
   first_event_.reset();
   // Before the files are read: what changes in between is then seen as a change later.
   loaded_ = content_fingerprint(path_);

@@ -15,6 +15,7 @@
 #include "apps/suimon/commands.h"
 #include "apps/suimon/fingerprint.h"
 #include "apps/suimon/load.h"
+#include "apps/suimon/notify.h"
 #include "apps/suimon/reloader.h"
 #include "apps/suimon/secret.h"
 #include "apps/suimon/signals.h"
@@ -96,6 +97,7 @@ class Daemon {
   const net::LiveTls* tls_of(const net::ListenAddress& address) const {
     return address.kind == net::ListenAddress::Kind::tcp ? certificates_.live() : nullptr;
   }
+  void reloaded();
   void on_signal(int number);
   void drain();
 
@@ -141,10 +143,7 @@ int Daemon::run() {
   policy_ = std::make_unique<LivePolicy>(*store_, *secret);
   metrics_ = std::make_unique<Metrics>(*policy_, *store_, kListenerNames, kDoors, SUIMON_VERSION);
   reloader_ = std::make_unique<Reloader>(loop_, options_.config, loaded, policy->settings, *policy_,
-                                         *metrics_, [this] {
-                                           for (const auto& worker : workers_)
-                                             worker->refresh_policy();
-                                         });
+                                         *metrics_, [this] { reloaded(); });
   const auto installed = policy_->install(std::move(*policy), clock_.now());
   if (!installed) {
     spdlog::error("{}: {}", options_.config, installed.error().text);
@@ -162,6 +161,7 @@ int Daemon::run() {
   spdlog::info("ready: {} limit{} from {}, {} thread{}", installed->added.size(),
                installed->added.size() == 1 ? "" : "s", options_.config, workers_.size(),
                workers_.size() == 1 ? "" : "s");
+  notify_ready();
 
   loop_.run();
   reloader_->close();
@@ -236,10 +236,15 @@ Result<void> Daemon::open_http(const net::ListenAddress& address) {
   return {};
 }
 
+// After each reload, good or bad.
+void Daemon::reloaded() {
+  for (const auto& worker : workers_) worker->refresh_policy();
+  certificates_.reload(policy_->current()->settings.server.tls);
+}
+
 void Daemon::on_signal(int number) {
   if (number == SIGHUP) {
-    reloader_->request(
-        [this](const Reloaded&) { certificates_.reload(policy_->current()->settings.server.tls); });
+    reloader_->request([](const Reloaded&) {});
   } else if (!ending_) {
     ending_ = true;
     loop_.stop();
@@ -253,6 +258,7 @@ void Daemon::on_signal(int number) {
 void Daemon::drain() {
   ready_.store(false, std::memory_order_release);
   spdlog::info("draining: no new connections");
+  notify_stopping();
   for (const auto& worker : workers_) worker->drain();
   constexpr int kStepMs = 20;
   const Instant begin = clock_.now();

@@ -65,12 +65,13 @@ Result<Fd> open_unix(const ListenAddress& address) {
     bound = ::bind(fd.get(), generic(name), sizeof name);
   }
   if (bound != 0) {
+    const int error = errno;  // lstat may write another one
     struct stat file{};
-    if (errno == EADDRINUSE && ::lstat(name.sun_path, &file) == 0 && !S_ISSOCK(file.st_mode)) {
+    if (error == EADDRINUSE && ::lstat(name.sun_path, &file) == 0 && !S_ISSOCK(file.st_mode)) {
       return failure("cannot listen on " + to_text(address) +
                      ": the path exists and is no socket; choose another path or remove it");
     }
-    return tl::unexpected(system_error(address, "bind", errno));
+    return tl::unexpected(system_error(address, "bind", error));
   }
   if (::chmod(name.sun_path, address.mode) != 0) {
     return tl::unexpected(system_error(address, "chmod", errno));

@@ -46,6 +46,7 @@ class Parser {
     ready_ = yaml_parser_initialize(&parser_) != 0;
     if (!ready_) return;
     yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
+    if (text.data() == nullptr) text = "";  // libyaml refuses a null pointer
     yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()),
                                  text.size());
   }

@@ -77,7 +77,9 @@ void clean_segments(std::string& path) {
     const std::string_view segment(path.data() + at, end - at);
     const bool last = end == path.size();
     if (segment == "..") {
-      while (written > 0 && path[--written] != '/') {
+      while (written > 0) {
+        --written;
+        if (path[written] == '/') break;
       }
     }
     if (segment == "." || segment == "..") {

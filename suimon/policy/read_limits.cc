@@ -92,6 +92,7 @@ std::vector<Bucket> read_tier_choice(const Node& node, LimitRule& rule, Reading&
   if (first == tiers.end()) {
     const std::vector<std::string_view> names = [&] {
       std::vector<std::string_view> all;
+      all.reserve(tiers.size());
       for (const Tier& tier : tiers) all.push_back(tier.name);
       return all;
     }();
