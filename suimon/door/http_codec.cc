@@ -47,6 +47,30 @@ bool is_host(std::string_view value) {
   return value.find_first_of(" \t/\\@?#\"<>,") == std::string_view::npos;
 }
 
+// *( ";" name [ "=" value ] ) (RFC 9112 section 7.1.1), without white space. They are read over,
+// but a quote that does not end could make another party look for its end on the lines that follow.
+bool is_extensions(std::string_view text) {
+  while (!text.empty()) {
+    if (text.front() != ';') return false;
+    text.remove_prefix(1);
+    const std::size_t name = token_length(text);
+    if (name == 0) return false;
+    text.remove_prefix(name);
+    if (text.empty() || text.front() != '=') continue;
+    text.remove_prefix(1);
+    std::size_t value = token_length(text);
+    if (text.starts_with('"')) {
+      for (value = 1; value < text.size() && text[value] != '"'; ++value) {
+        if (text[value] == '\\') ++value;
+      }
+      if (++value > text.size()) return false;
+    }
+    if (value == 0) return false;
+    text.remove_prefix(value);
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string_view HttpRequest::path() const {
@@ -299,8 +323,7 @@ bool HttpParser::read_chunk_size(std::string_view in) {
   const auto [last, code] = std::from_chars(line.data(), line.data() + line.size(), size, 16);
   const std::string_view rest = line.substr(static_cast<std::size_t>(last - line.data()));
   if (code == std::errc::result_out_of_range) return fail_body();
-  // Extensions are read over (RFC 9112 section 7.1.1); nothing else may stand behind the size.
-  if (code != std::errc{} || (!rest.empty() && rest.front() != ';') || has_control(rest)) {
+  if (code != std::errc{} || has_control(rest) || !is_extensions(rest)) {
     return fail(400, "a chunk's size is not a hexadecimal number alone on its line");
   }
   if (size > limits_.body_bytes - body_.size()) return fail_body();

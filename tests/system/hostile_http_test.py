@@ -112,7 +112,8 @@ class Smuggling(HostileTest):
     def test_chunks_that_others_might_read_differently_are_refused(self):
         for status, body in (
             (400, b"5 \r\nhello\r\n0\r\n\r\n"), (400, b"0x0\r\n\r\n"), (400, b"-1\r\n\r\n"), (400, b"+0\r\n\r\n"),
-            (400, b"0\n\n"), (400, b"0\n\r\n"), (400, b"0;a\nb\r\n\r\n"), (400, b"2\r\n{}0\r\n\r\n"), (400, b"2\r\n{}\n0\r\n\r\n"),
+            (400, b"0\n\n"), (400, b"0\n\r\n"), (400, b"0;a\nb\r\n\r\n"),
+            (400, b'0;a="\r\n\r\n'), (400, b"0; a\r\n\r\n"), (400, b"0;\r\n\r\n"), (400, b"2\r\n{}0\r\n\r\n"), (400, b"2\r\n{}\n0\r\n\r\n"),
             (400, b"1\r\n{}\r\n0\r\n\r\n"), (400, b"\r\n0\r\n\r\n"), (400, b";a\r\n\r\n"), (400, b"0_0\r\n\r\n"),
             (413, b"FFFFFFFFFFFFFFFF\r\n"), (413, b"10000000000000000\r\n"), (413, b"1" + b"0" * 100 + b"\r\n"),
             (413, b"100001\r\n"), (400, b"0\r\nno colon\r\n\r\n"), (400, b"0\r\nX : y\r\n\r\n"), (400, b"0\r\nX: y\n\r\n"),
@@ -122,7 +123,7 @@ class Smuggling(HostileTest):
             self.refused(status, CHUNKED + body + INNER, body[:60])
 
     def test_extensions_and_trailers_are_read_over(self):
-        fine = b'5;a=b;c="d"\r\n{"cos\r\n6;\r\nt": 1}\r\n000;e\r\nContent-Length: 99\r\nHost: b\r\n\r\n'
+        fine = b'5;a=b;c="d"\r\n{"cos\r\n6;e="\\"\\\\"\r\nt": 1}\r\n000;e\r\nContent-Length: 99\r\nHost: b\r\n\r\n'
         with Client(self.http) as client:
             client.send((CHUNKED + fine) * 3)
             self.assertEqual([client.read().status for _ in range(3)], [200] * 3)
