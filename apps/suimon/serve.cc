@@ -113,7 +113,8 @@ class Daemon {
   std::unique_ptr<Metrics> metrics_;
   std::unique_ptr<Reloader> reloader_;
   std::vector<std::unique_ptr<net::SocketFile>> socket_files_;
-  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::unique_ptr<Worker>> workers_;  // those that decide, and last the admin's
+  std::size_t deciding_ = 0;
 };
 
 int Daemon::run() {
@@ -159,8 +160,8 @@ int Daemon::run() {
   for (const auto& worker : workers_) worker->start();
   ready_.store(true, std::memory_order_release);
   spdlog::info("ready: {} limit{} from {}, {} thread{}", installed->added.size(),
-               installed->added.size() == 1 ? "" : "s", options_.config, workers_.size(),
-               workers_.size() == 1 ? "" : "s");
+               installed->added.size() == 1 ? "" : "s", options_.config, deciding_,
+               deciding_ == 1 ? "" : "s");
   notify_ready();
 
   loop_.run();
@@ -184,10 +185,11 @@ int Daemon::open_listeners() {
   }
   unsigned threads = options_.threads != 0 ? options_.threads : std::thread::hardware_concurrency();
   threads = std::clamp(threads, 1U, 256U);
-  for (unsigned i = 0; i < threads; ++i) {
-    workers_.push_back(
+  const auto add_worker = [this]() -> Worker& {
+    return *workers_.emplace_back(
         std::make_unique<Worker>(*policy_, *store_, metrics_->add_loop(), clock_, ready_));
-  }
+  };
+  for (; deciding_ < threads; ++deciding_) add_worker();
   if (http->kind != net::ListenAddress::Kind::off) {
     if (auto opened = open_http(*http); !opened) {
       spdlog::error("http: {}", opened.error().text);
@@ -203,7 +205,8 @@ int Daemon::open_listeners() {
     const net::LiveTls* const tls = tls_of(*admin);
     spdlog::info("admin listens on {}{}", net::bound_address(*listener), tls ? " with TLS" : "");
     socket_files_.push_back(std::make_unique<net::SocketFile>(*admin));
-    workers_.front()->open_admin(
+    // A loop of its own: a large page of metrics must not make decisions wait.
+    add_worker().open_admin(
         std::move(*listener), [this] { return metrics_->render() + dropped_lines(); }, tls);
   }
   return kGood;

@@ -93,6 +93,8 @@ void Worker::count_connections() {
     counters.timed_out.set(server.timed_out());
     counters.accept_failures.set(server.accept_failures());
     counters.handshake_failures.set(server.failed_greetings());
+    const BadRequests& bad = http->bad_requests();
+    for (std::size_t i = 0; i < bad.size(); ++i) counters.bad_requests[i].set(bad[i]);
     open += server.connections();
   };
   count(http_.get(), kHttpDoor);

@@ -4,6 +4,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <concepts>
 #include <string>
 #include <string_view>
 
@@ -29,6 +32,13 @@ constexpr std::string_view trimmed(std::string_view text) {
   while (!text.empty() && blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && blank(text.back())) text.remove_suffix(1);
   return text;
+}
+
+// Appends a whole number in decimal digits.
+void append_number(std::integral auto number, std::string& out) {
+  std::array<char, 24> digits;
+  out.append(digits.data(),
+             std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
 }
 
 }  // namespace suimon

@@ -12,11 +12,11 @@ void AdminDoor::handle(const HttpRequest& request, const std::optional<Address>&
   const std::string_view path = request.path();
   const bool known = path == "/metrics" || path == "/healthz" || path == "/readyz";
   if (!known) {
-    return exchange.respond(404, kText, "the paths here are /metrics, /healthz and /readyz\n");
+    return exchange.refuse(404, kText, "the paths here are /metrics, /healthz and /readyz\n");
   }
   if (request.method != "GET" && request.method != "HEAD") {
-    return exchange.respond(405, std::string("Allow: GET, HEAD\r\n").append(kText),
-                            "use GET or HEAD\n");
+    return exchange.refuse(405, std::string("Allow: GET, HEAD\r\n").append(kText),
+                           "use GET or HEAD\n");
   }
   if (path == "/metrics") {
     return exchange.respond(

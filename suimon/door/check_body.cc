@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace suimon::door {
@@ -16,6 +17,17 @@ std::string quoted(std::string_view text) {
   constexpr std::size_t kShown = 64;
   std::string out = "\"" + std::string(text.substr(0, kShown));
   return out + (text.size() > kShown ? "...\"" : "\"");
+}
+
+// A whole number, also one that is written with a fraction of 0, as some languages do.
+bool read_cost(const dom::element& value, std::uint64_t& cost) {
+  if (value.get_uint64().get(cost) == simdjson::SUCCESS) return true;
+  constexpr double kTooLarge = 18446744073709551616.0;  // 2^64
+  double number = 0;
+  if (!value.is_double() || value.get_double().get(number) != simdjson::SUCCESS) return false;
+  if (!(number >= 0) || number >= kTooLarge || number != std::floor(number)) return false;
+  cost = static_cast<std::uint64_t>(number);
+  return true;
 }
 
 // Reads the attributes of one check, or says what is wrong with them.
@@ -65,7 +77,7 @@ std::string read_check(const dom::element& element, std::vector<Attribute>& attr
     if (seen == &seen_domain && value.get_string().get(check.domain) != simdjson::SUCCESS) {
       return "domain must be a string";
     }
-    if (seen == &seen_cost && value.get_uint64().get(check.cost) != simdjson::SUCCESS) {
+    if (seen == &seen_cost && !read_cost(value, check.cost)) {
       return "cost must be a whole number, 0 or more";
     }
     if (seen == &seen_attributes) {
@@ -90,6 +102,9 @@ struct CheckReader::Json {
     std::memset(padded.data() + body.size(), 0, simdjson::SIMDJSON_PADDING);
     dom::element element;
     const auto error = parser.parse(padded.data(), body.size(), false).get(element);
+    if (error == simdjson::NUMBER_ERROR) {
+      return failure("a number in the body is malformed, or an integer of more than 64 bits");
+    }
     if (error != simdjson::SUCCESS) {
       return failure(std::string("the body is not JSON: ") + simdjson::error_message(error));
     }

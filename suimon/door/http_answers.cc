@@ -158,7 +158,7 @@ void HttpDoor::respond_mistake(Exchange& exchange, int status, std::string_view 
   lines_.clear();
   body_.clear();
   append_error(status, detail, lines_, body_);
-  exchange.respond(status, lines_, body_);
+  exchange.refuse(status, lines_, body_);
 }
 
 void HttpDoor::respond_method(Exchange& exchange, std::string_view allowed) {
@@ -167,7 +167,7 @@ void HttpDoor::respond_method(Exchange& exchange, std::string_view allowed) {
   lines_.append("Allow: ").append(allowed).append("\r\n");
   append_error(405, "this path does not know that method; use " + std::string(allowed), lines_,
                body_);
-  exchange.respond(405, lines_, body_);
+  exchange.refuse(405, lines_, body_);
 }
 
 }  // namespace suimon::door

@@ -32,6 +32,45 @@ bool is_version(std::string_view text) {
          digit(text[7]);
 }
 
+// origin-form, absolute-form of what is served here, and the asterisk (RFC 9112 section 3.2).
+bool is_target(std::string_view target, std::string_view method) {
+  if (target.find('#') != std::string_view::npos) return false;  // nobody agrees where it ends
+  if (target.front() == '/') return true;
+  if (target == "*") return method == "OPTIONS";
+  const std::size_t scheme = std::min(target.find("://"), target.size());
+  return equal_ignoring_case(target.substr(0, scheme), "http") ||
+         equal_ignoring_case(target.substr(0, scheme), "https");
+}
+
+// uri-host [ ":" port ], as far as two parties could read it differently (RFC 9112 section 3.2).
+bool is_host(std::string_view value) {
+  return value.find_first_of(" \t/\\@?#\"<>,") == std::string_view::npos;
+}
+
+// *( ";" name [ "=" value ] ) (RFC 9112 section 7.1.1), without white space. They are read over,
+// but a quote that does not end could make another party look for its end on the lines that follow.
+bool is_extensions(std::string_view text) {
+  while (!text.empty()) {
+    if (text.front() != ';') return false;
+    text.remove_prefix(1);
+    const std::size_t name = token_length(text);
+    if (name == 0) return false;
+    text.remove_prefix(name);
+    if (text.empty() || text.front() != '=') continue;
+    text.remove_prefix(1);
+    std::size_t value = token_length(text);
+    if (text.starts_with('"')) {
+      for (value = 1; value < text.size() && text[value] != '"'; ++value) {
+        if (text[value] == '\\') ++value;
+      }
+      if (++value > text.size()) return false;
+    }
+    if (value == 0) return false;
+    text.remove_prefix(value);
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string_view HttpRequest::path() const {
@@ -119,8 +158,8 @@ bool HttpParser::skip_leading(std::string_view in) {
   return true;
 }
 
-HttpParser::Line HttpParser::next_line(std::string_view in, std::size_t limit, int status,
-                                       std::string_view reason, std::string_view& line) {
+HttpParser::Line HttpParser::next_line(std::string_view in, std::size_t limit, const Bound& bound,
+                                       std::string_view& line) {
   const void* found = scanned_ < in.size()
                           ? std::memchr(in.data() + scanned_, '\n', in.size() - scanned_)
                           : nullptr;
@@ -129,7 +168,7 @@ HttpParser::Line HttpParser::next_line(std::string_view in, std::size_t limit, i
                        : static_cast<std::size_t>(static_cast<const char*>(found) - in.data()) + 1;
   // What comes first on the wire decides, so that the cut of the bytes does not.
   if (end > limit) {
-    fail(status, reason);
+    fail(bound);
     return Line::bad;
   }
   if (found == nullptr) {
@@ -149,14 +188,14 @@ bool HttpParser::read_header(std::string_view in) {
   std::string_view line;
   if (fields_at_ == 0) {
     const std::size_t limit = start_ + limits_.target_bytes + kRequestLineExtra;
-    if (next_line(in, limit, 414, "the request line is too long", line) != Line::found) {
-      return false;
-    }
+    const Bound bound{414, "the request's target is longer than ", limits_.target_bytes};
+    if (next_line(in, limit, bound, line) != Line::found) return false;
     fields_at_ = at_;
     return read_request_line(line);
   }
   const std::size_t limit = fields_at_ + limits_.header_bytes;
-  if (next_line(in, limit, 431, "the header is too large", line) != Line::found) return false;
+  const Bound bound{431, "the header is longer than ", limits_.header_bytes};
+  if (next_line(in, limit, bound, line) != Line::found) return false;
   return line.empty() ? finish_header() : read_field(line);
 }
 
@@ -179,7 +218,13 @@ bool HttpParser::read_request_line(std::string_view line) {
   if (version != "HTTP/1.1" && version != "HTTP/1.0") {
     return fail(505, "this door speaks HTTP/1.1 and HTTP/1.0");
   }
-  if (request_.target.size() > limits_.target_bytes) return fail(414, "the target is too long");
+  if (request_.target.size() > limits_.target_bytes) {
+    return fail({414, "the request's target is longer than ", limits_.target_bytes});
+  }
+  if (request_.method == "CONNECT") return fail(501, "this is no proxy; CONNECT is not known here");
+  if (!is_target(request_.target, request_.method)) {
+    return fail(400, "the target is neither a path that begins with / nor an http:// address");
+  }
   request_.minor = version.back() - '0';
   return true;
 }
@@ -196,7 +241,9 @@ bool HttpParser::read_field(std::string_view line) {
   const std::string_view name = line.substr(0, name_end);
   const std::string_view value = trimmed(line.substr(name_end + 1));
   if (has_control(value)) return fail(400, "a field value has a control byte");
-  if (fields_.size() >= limits_.header_fields) return fail(431, "the header has too many fields");
+  if (fields_.size() >= limits_.header_fields) {
+    return fail({431, "the header has more than ", limits_.header_fields, " fields"});
+  }
   fields_.push_back({name, value});
   return note_field(name, value);
 }
@@ -205,6 +252,7 @@ bool HttpParser::read_field(std::string_view line) {
 bool HttpParser::note_field(std::string_view name, std::string_view value) {
   if (equal_ignoring_case(name, "host")) {
     if (std::exchange(seen_.host, true)) return fail(400, "Host appears twice; send it once");
+    if (!is_host(value)) return fail(400, "Host is not a name or address and a port");
   } else if (equal_ignoring_case(name, "content-length")) {
     if (std::exchange(seen_.length, true)) {
       return fail(400, "Content-Length appears twice; send it once");
@@ -243,7 +291,7 @@ bool HttpParser::finish_header() {
     if (request_.minor == 0) return fail(400, "HTTP/1.0 has no Transfer-Encoding");
     if (!seen_.chunked) return fail(501, "the only Transfer-Encoding here is chunked");
   }
-  if (remaining_ > limits_.body_bytes) return fail(413, "the body is too large");
+  if (remaining_ > limits_.body_bytes) return fail_body();
   if (seen_.unknown_expectation) {
     return fail(417, "the only expectation met here is 100-continue");
   }
@@ -268,19 +316,17 @@ bool HttpParser::read_chunk_size(std::string_view in) {
   const std::size_t begin = at_;
   std::string_view line;
   const std::size_t limit = begin + (framing_limit() - framing_);
-  if (next_line(in, limit, 413, "the chunks' framing is too large", line) != Line::found) {
-    return false;
-  }
+  const Bound bound{413, "the chunks' framing is longer than ", framing_limit()};
+  if (next_line(in, limit, bound, line) != Line::found) return false;
   framing_ += at_ - begin;
   std::uint64_t size = 0;
   const auto [last, code] = std::from_chars(line.data(), line.data() + line.size(), size, 16);
   const std::string_view rest = line.substr(static_cast<std::size_t>(last - line.data()));
-  if (code == std::errc::result_out_of_range) return fail(413, "the body is too large");
-  // Extensions are read over (RFC 9112 section 7.1.1); nothing else may stand behind the size.
-  if (code != std::errc{} || (!rest.empty() && rest.front() != ';') || has_control(rest)) {
+  if (code == std::errc::result_out_of_range) return fail_body();
+  if (code != std::errc{} || has_control(rest) || !is_extensions(rest)) {
     return fail(400, "a chunk's size is not a hexadecimal number alone on its line");
   }
-  if (size > limits_.body_bytes - body_.size()) return fail(413, "the body is too large");
+  if (size > limits_.body_bytes - body_.size()) return fail_body();
   remaining_ = size;
   trailers_at_ = at_;
   phase_ = size == 0 ? Phase::trailers : Phase::chunk_data;
@@ -306,7 +352,7 @@ bool HttpParser::read_chunk_end(std::string_view in) {
   at_ += 2;
   scanned_ = at_;
   framing_ += 2;
-  if (framing_ > framing_limit()) return fail(413, "the chunks' framing is too large");
+  if (framing_ > framing_limit()) return fail_framing();
   phase_ = Phase::chunk_size;
   return true;
 }
@@ -314,7 +360,8 @@ bool HttpParser::read_chunk_end(std::string_view in) {
 bool HttpParser::read_trailer(std::string_view in) {
   std::string_view line;
   const std::size_t limit = trailers_at_ + limits_.header_bytes;
-  if (next_line(in, limit, 431, "the trailers are too large", line) != Line::found) return false;
+  const Bound bound{431, "the trailers are longer than ", limits_.header_bytes};
+  if (next_line(in, limit, bound, line) != Line::found) return false;
   if (line.empty()) {
     request_.body = body_;
     phase_ = Phase::done;
@@ -322,8 +369,8 @@ bool HttpParser::read_trailer(std::string_view in) {
     return false;
   }
   // Trailers are read over, but not so that another party could find the message's end elsewhere.
-  if (has_control(line) || line.front() == ' ' || line.front() == '\t' ||
-      line.find(':') == std::string_view::npos) {
+  const std::size_t name_end = token_length(line);
+  if (has_control(line) || name_end == 0 || name_end == line.size() || line[name_end] != ':') {
     return fail(400, "a trailer line is malformed");
   }
   return true;
@@ -334,6 +381,13 @@ bool HttpParser::fail(int status, std::string_view reason) {
   error_reason_ = reason;
   phase_ = Phase::bad;
   expects_ = false;
+  return false;
+}
+
+bool HttpParser::fail(const Bound& bound) {
+  fail(bound.status, bound.what);
+  error_reason_ += std::to_string(bound.most);
+  error_reason_ += bound.unit;
   return false;
 }
 
@@ -363,7 +417,7 @@ void HttpParser::reset() {
   if (body_.capacity() > kMaxSpareBody) std::string().swap(body_);
   start_ = at_ = scanned_ = fields_at_ = trailers_at_ = remaining_ = framing_ = 0;
   error_status_ = 0;
-  error_reason_ = {};
+  error_reason_.clear();
   phase_ = Phase::leading;
   seen_ = {};
   expects_ = body_began_ = false;

@@ -59,9 +59,12 @@ class HttpParser {
   // The complete request: views into `in` or into the parser, valid until the next parse or reset.
   const HttpRequest& request() const { return request_; }
 
-  // After Status::bad, which stays until reset(): the status to answer with and why.
+  // After Status::bad, which stays until reset(): the status to answer with and why; of a bound
+  // that was crossed, the bound.
   int error_status() const { return error_status_; }
   std::string_view error_reason() const { return error_reason_; }
+  // Whether the bad request is known to be HEAD, whose answer has no body.
+  bool bad_head() const { return request_.method == "HEAD"; }
 
   // After Status::need_more: the client waits for "100 Continue" before it sends the body.
   bool wants_continue() const { return expects_ && !body_began_; }
@@ -82,6 +85,13 @@ class HttpParser {
     bad
   };
   enum class Line : std::uint8_t { more, found, bad };
+  // A limit, and what is told of whoever crosses it: "the header is longer than 16384 bytes".
+  struct Bound {
+    int status;
+    std::string_view what;
+    std::size_t most;
+    std::string_view unit = " bytes";
+  };
   // What the header has said so far about the message itself.
   struct Seen {
     bool host = false, length = false, encoding = false, chunked = false;
@@ -105,9 +115,14 @@ class HttpParser {
   bool note_field(std::string_view name, std::string_view value);
   bool finish_header();
   // The line that begins at at_ and ends, with its CR LF, at `limit` or before.
-  Line next_line(std::string_view in, std::size_t limit, int status, std::string_view reason,
+  Line next_line(std::string_view in, std::size_t limit, const Bound& bound,
                  std::string_view& line);
   bool fail(int status, std::string_view reason);
+  bool fail(const Bound& bound);
+  bool fail_body() { return fail({413, "the body is longer than ", limits_.body_bytes}); }
+  bool fail_framing() {
+    return fail({413, "the chunks' framing is longer than ", framing_limit()});
+  }
   void rebase(const char* base);
   std::size_t framing_limit() const { return limits_.header_bytes + limits_.body_bytes / 8; }
 
@@ -124,7 +139,7 @@ class HttpParser {
   std::size_t remaining_ = 0;  // bytes of the fixed body or of this chunk
   std::size_t framing_ = 0;    // wire bytes of a chunked body that are not data
   int error_status_ = 0;
-  std::string_view error_reason_;
+  std::string error_reason_;
   Phase phase_ = Phase::leading;
   Seen seen_;
   bool expects_ = false;     // "Expect: 100-continue", until the message ends

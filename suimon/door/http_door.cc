@@ -4,6 +4,7 @@
 
 #include "suimon/base/text.h"
 #include "suimon/door/http_pending.h"
+#include "suimon/door/openapi.h"
 #include "suimon/reply/body.h"
 #include "suimon/reply/headers.h"
 #include "suimon/reply/token.h"
@@ -54,18 +55,31 @@ void HttpDoor::handle(const HttpRequest& request, const std::optional<Address>& 
     }
     return is_check ? check(request, exchange) : batch(request, exchange);
   }
-  if (path == "/healthz" || path == "/readyz") {
-    if (request.method != "GET" && request.method != "HEAD") {
-      return respond_method(exchange, "GET, HEAD");
-    }
-    const bool good = path == "/healthz" || ready_.load(std::memory_order_acquire);
-    return exchange.respond(good ? 200 : 503,
-                            "Content-Type: text/plain\r\nCache-Control: no-store\r\n",
-                            good ? "ok\n" : "not ready\n");
+  fixed(request, exchange);
+}
+
+// Paths whose answer asks no policy.
+void HttpDoor::fixed(const HttpRequest& request, Exchange& exchange) {
+  constexpr std::string_view kText = "Content-Type: text/plain\r\nCache-Control: no-store\r\n";
+  const std::string_view path = request.path();
+  if (path == "*") {  // only OPTIONS has this target: is anybody there (RFC 9110 section 9.3.7)
+    return exchange.respond(204, "Allow: GET, HEAD, POST, OPTIONS\r\n", {});
   }
-  respond_mistake(exchange, 404,
-                  "there is nothing here; the paths are /v1/check, /v1/check/batch, "
-                  "/v1/forward-auth, /v1/refusal, /healthz and /readyz");
+  const bool describes = path == "/v1/openapi.json";
+  if (!describes && path != "/healthz" && path != "/readyz") {
+    return respond_mistake(exchange, 404,
+                           "there is nothing here; the paths are /v1/check, /v1/check/batch, "
+                           "/v1/forward-auth, /v1/refusal, /v1/openapi.json, /healthz and /readyz");
+  }
+  if (request.method != "GET" && request.method != "HEAD") {
+    return respond_method(exchange, "GET, HEAD");
+  }
+  if (describes) {
+    return exchange.respond(
+        200, "Content-Type: application/json\r\nCache-Control: max-age=3600\r\n", kOpenApi);
+  }
+  const bool good = path == "/healthz" || ready_.load(std::memory_order_acquire);
+  exchange.respond(good ? 200 : 503, kText, good ? "ok\n" : "not ready\n");
 }
 
 void HttpDoor::check(const HttpRequest& request, Exchange& exchange) {
@@ -214,6 +228,7 @@ void HttpDoor::close(Pending& pending) { pendings_.give_back(pending); }
 // false returned.
 bool HttpDoor::read_query(const HttpRequest& request, Pending& pending) {
   domain_.clear();
+  bool domain_seen = false;
   std::string_view query = request.query();
   while (!query.empty()) {
     const auto end = query.find('&');
@@ -225,8 +240,12 @@ bool HttpDoor::read_query(const HttpRequest& request, Pending& pending) {
         equals == std::string_view::npos ? std::string_view{} : parameter.substr(equals + 1);
     std::string mistake;
     const bool names_domain = pending.kind == Pending::Kind::forward_auth;
-    if (names_domain && name == "domain") {
+    if (names_domain && name == "domain" && !domain_seen) {
+      domain_seen = true;
       domain_ = value;
+    } else if ((name == "domain" && domain_seen) ||
+               (name == "deny_status" && pending.deny_status != 0)) {
+      mistake = "a parameter stands twice in the query; send it once";
     } else if (name != "deny_status") {
       mistake = names_domain
                     ? "the query has an unknown parameter; known are deny_status and domain"

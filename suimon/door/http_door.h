@@ -5,6 +5,7 @@
 //   any  /v1/forward-auth     the check for reverse proxies; from X-Forwarded-* of believed peers
 //   any  /v1/refusal          writes a refusal down from X-Suimon-Verdict, charges nothing
 //   GET  /healthz, /readyz
+//   GET  /v1/openapi.json     all of this, for programs
 //
 // The door only translates: matching, deciding, counting and wording happen elsewhere, once.
 // Thread rule: one door per loop, on its thread.
@@ -47,6 +48,7 @@ class HttpDoor final : public HttpHandler {
   struct Pending;
   struct Part;
 
+  void fixed(const HttpRequest& request, Exchange& exchange);
   void check(const HttpRequest& request, Exchange& exchange);
   void batch(const HttpRequest& request, Exchange& exchange);
   void forward_auth(const HttpRequest& request, const std::optional<Address>& peer,

@@ -1,10 +1,10 @@
 #include "suimon/door/http_response.h"
 
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdio>
 
+#include "suimon/base/text.h"
 #include "suimon/door/http_bytes.h"
 
 namespace suimon::door {
@@ -18,12 +18,6 @@ void append_clean(std::string_view text, char replacement, std::string& out) {
   for (std::size_t i = begin; i < out.size(); ++i) {
     if (is_control(out[i])) out[i] = replacement;
   }
-}
-
-void append_number(std::size_t number, std::string& out) {
-  std::array<char, 20> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-  out.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
 }
 
 // These answers end with their header (RFC 9110 sections 8.6 and 15.4.5).
@@ -133,7 +127,7 @@ void append_continue(std::string& out) { out += "HTTP/1.1 100 Continue\r\n\r\n";
 
 void append_response(const HttpResponse& response, std::string& out) {
   out += "HTTP/1.1 ";
-  append_number(static_cast<std::size_t>(response.status), out);
+  append_number(response.status, out);
   out += ' ';
   out += reason_phrase(response.status);
   out += "\r\n";

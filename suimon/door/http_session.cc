@@ -1,5 +1,7 @@
 #include "suimon/door/http_session.h"
 
+#include <algorithm>
+
 #include "suimon/door/http_response.h"
 
 namespace suimon::door {
@@ -7,13 +9,14 @@ namespace suimon::door {
 class HttpSession final : public net::Session {
  public:
   HttpSession(HttpServer& server, net::Connection& connection)
-      : server_(server), connection_(connection), parser_(server.limits_) {}
+      : server_(server), connection_(connection) {}
 
   std::size_t on_bytes(std::string_view in, net::Connection& connection) override;
+  void on_timeout(net::Connection& connection) override;
   void on_close() override {
     if (pending_ != nullptr) pending_->session_ = nullptr;
   }
-  bool idle() const override { return pending_ == nullptr && !reading_; }
+  bool idle() const override { return pending_ == nullptr && parser_ == nullptr; }
   void on_bad_proxy_header(std::string_view mistake, net::Connection& connection) override;
 
   void answered(const Exchange& exchange, int status, std::string_view lines,
@@ -21,15 +24,14 @@ class HttpSession final : public net::Session {
 
  private:
   friend class Exchange;
-  void handle();
-  void write_error(int status, std::string_view reason);
+  void handle(const HttpRequest& request);
+  void refuse(int status, std::string_view reason, bool head);
   void write(int status, std::string_view lines, std::string_view body, bool head, bool close);
 
   HttpServer& server_;
   net::Connection& connection_;
-  HttpParser parser_;
+  std::unique_ptr<HttpParser> parser_;  // while a request is arriving
   Exchange* pending_ = nullptr;
-  bool reading_ = false;        // a request has begun to arrive
   bool continue_sent_ = false;  // for the request that is being read
   bool in_bytes_ = false;       // on_bytes is on the stack and will flush
   bool closing_ = false;
@@ -40,22 +42,27 @@ std::size_t HttpSession::on_bytes(std::string_view in, net::Connection& connecti
   // One request a call: the connection offers the rest again, unless too much is unsent.
   std::size_t consumed = 0;
   in_bytes_ = true;
-  switch (parser_.parse(in, consumed)) {
+  if (parser_ == nullptr) parser_ = server_.lend_parser();
+  switch (parser_->parse(in, consumed)) {
     case HttpParser::Status::need_more:
-      reading_ = true;
-      if (parser_.wants_continue() && !continue_sent_) {
+      if (parser_->wants_continue() && !continue_sent_) {
         append_continue(connection_.out());
         continue_sent_ = true;
       }
       break;
     case HttpParser::Status::bad:
-      write_error(parser_.error_status(), parser_.error_reason());
+      refuse(parser_->error_status(), parser_->error_reason(), parser_->bad_head());
+      parser_.reset();
       consumed = in.size();
       break;
-    case HttpParser::Status::request:
-      reading_ = continue_sent_ = false;
-      handle();
+    case HttpParser::Status::request: {
+      continue_sent_ = false;
+      // The session may end, and bring others to read, before handle() is through.
+      std::unique_ptr<HttpParser> parser = std::move(parser_);
+      handle(parser->request());
+      server_.give_back(std::move(parser));
       break;
+    }
   }
   in_bytes_ = false;
   return consumed;
@@ -63,19 +70,25 @@ std::size_t HttpSession::on_bytes(std::string_view in, net::Connection& connecti
 
 void HttpSession::on_bad_proxy_header(std::string_view mistake, net::Connection& connection) {
   server_.wake(connection.loop().now());
-  write_error(400, mistake);
+  refuse(400, mistake, false);
 }
 
-// Answers what is no request, as the last thing on the connection.
-void HttpSession::write_error(int status, std::string_view reason) {
+// Says so to a client that may only be slow (RFC 9110 section 15.5.9).
+void HttpSession::on_timeout(net::Connection&) {
+  in_bytes_ = true;
+  refuse(408, "the rest of the request did not come in time", false);
+  in_bytes_ = false;
+}
+
+void HttpSession::refuse(int status, std::string_view reason, bool head) {
+  server_.count_bad(status);
   server_.lines_.clear();
   server_.body_.clear();
   server_.handler_.append_error(status, reason, server_.lines_, server_.body_);
-  write(status, server_.lines_, server_.body_, false, true);
+  write(status, server_.lines_, server_.body_, head, true);
 }
 
-void HttpSession::handle() {
-  const HttpRequest& request = parser_.request();
+void HttpSession::handle(const HttpRequest& request) {
   Exchange& exchange = server_.exchanges_.take();
   exchange.server_ = &server_;
   exchange.session_ = this;
@@ -127,6 +140,11 @@ const std::optional<Address>& Exchange::proxied_client() const {
   return session_->connection_.proxied_client();
 }
 
+void Exchange::refuse(int status, std::string_view lines, std::string_view body) {
+  server_->count_bad(status);
+  respond(status, lines, body);
+}
+
 HttpServer::HttpServer(net::Loop& loop, net::Fd listener, HttpHandler& handler,
                        const HttpLimits& limits, const net::ServerLimits& server_limits,
                        std::time_t (*unix_seconds)(), net::Greeting greeting)
@@ -147,6 +165,22 @@ void HttpServer::wake(Instant now) {
   if (now < date_until_) return;
   date_until_ = now + std::chrono::seconds(1);
   date_ = imf_fixdate(unix_seconds_());
+}
+
+std::unique_ptr<HttpParser> HttpServer::lend_parser() {
+  if (spare_parsers_.empty()) return std::make_unique<HttpParser>(limits_);
+  std::unique_ptr<HttpParser> parser = std::move(spare_parsers_.back());
+  spare_parsers_.pop_back();
+  return parser;
+}
+
+void HttpServer::give_back(std::unique_ptr<HttpParser> parser) {
+  if (spare_parsers_.size() < kMostSpareParsers) spare_parsers_.push_back(std::move(parser));
+}
+
+void HttpServer::count_bad(int status) {
+  const auto found = std::find(kBadStatuses.begin(), kBadStatuses.end(), status);
+  if (found != kBadStatuses.end()) ++bad_[static_cast<std::size_t>(found - kBadStatuses.begin())];
 }
 
 void HttpServer::drain() {

@@ -2,6 +2,7 @@
 //
 // A handler may answer at once or later; until it has, the connection's next request waits. An
 // Exchange outlives its connection, so an answer that comes too late is dropped without a trace.
+// A connection has a parser only while a request is arriving, so that idle ones cost little.
 // Thread rule: everything on the loop's thread.
 #pragma once
 
@@ -9,10 +10,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "suimon/base/pool.h"
 #include "suimon/door/http_codec.h"
 #include "suimon/net/server.h"
+#include "suimon/observe/counters.h"
 
 namespace suimon::door {
 
@@ -23,6 +26,8 @@ class Exchange {
  public:
   // `lines` are finished header lines ("Name: value\r\n"...) besides Content-Length, Connection.
   void respond(int status, std::string_view lines, std::string_view body);
+  // The same for a request that is wrong in itself: it is counted among the bad ones.
+  void refuse(int status, std::string_view lines, std::string_view body);
 
   // Whom the peer's PROXY header named; nothing when there was none. Only while the request is
   // handled.
@@ -65,12 +70,20 @@ class HttpServer {
   // Ends the connections on which nothing is under way.
   void close_idle() { server_.close_idle(); }
   const net::Server& server() const { return server_; }
+  // Requests that were wrong in themselves, in the order of kBadStatuses.
+  const BadRequests& bad_requests() const { return bad_; }
 
  private:
   friend class HttpSession;
   friend class Exchange;
 
+  // At most so many parsers wait for bytes; more are made anew.
+  static constexpr std::size_t kMostSpareParsers = 64;
+
   void wake(Instant now);
+  std::unique_ptr<HttpParser> lend_parser();
+  void give_back(std::unique_ptr<HttpParser> parser);
+  void count_bad(int status);
 
   HttpHandler& handler_;
   HttpLimits limits_;
@@ -81,7 +94,9 @@ class HttpServer {
   bool draining_ = false;
   std::string lines_;
   std::string body_;
+  BadRequests bad_{};
   Pool<Exchange> exchanges_;
+  std::vector<std::unique_ptr<HttpParser>> spare_parsers_;
   net::Server server_;  // last: its sessions use the rest
 };
 

@@ -237,7 +237,14 @@ void Connection::on_timer(Instant now) {
   timer_ = {};
   if (deadline_ <= now) {
     if (wait_ != Wait::client_closes) ++server_.timed_out_;
-    return close();
+    if (wait_ != Wait::rest_of_request || ended_) return close();
+    in_session_ = true;
+    session_->on_timeout(*this);
+    in_session_ = false;
+    if (!closing_ || closed_) return close();
+    std::string().swap(in_);
+    send();
+    return settle();
   }
   if (deadline_ != Instant::max()) timer_ = loop().timers().add(deadline_, *this);
 }

@@ -34,6 +34,9 @@ class Session {
   // Bytes have arrived: consumes a prefix of `in` and returns its length; what is left is offered
   // again with more behind it (or at once, when something was consumed).
   virtual std::size_t on_bytes(std::string_view in, Connection& connection) = 0;
+  // A request has begun and its rest did not come in time; called once, and then the connection
+  // ends. What stands in out() is still sent if the session calls close_after_flush().
+  virtual void on_timeout(Connection&) {}
   // The connection is gone; called once. Answers that arrive later have nowhere to go.
   virtual void on_close() {}
   // In the place of a PROXY header came something else, and `mistake` says what: the last chance to

@@ -44,12 +44,18 @@ struct RequestCounters {
   Counter errors;  // no verdict: unknown domain, undecodable path, too many limits, failed store
 };
 
+// The statuses of answers to requests that were wrong in themselves, whatever the policy says.
+inline constexpr std::array<int, 11> kBadStatuses = {400, 404, 405, 408, 413, 414,
+                                                     415, 417, 431, 501, 505};
+using BadRequests = std::array<std::uint64_t, kBadStatuses.size()>;
+
 // What happened to connections of one listener.
 struct ConnectionCounters {
   Counter refused;             // no place or buffer was left
   Counter timed_out;           // too slow, or idle for too long
   Counter accept_failures;     // the system had no descriptor or memory
   Counter handshake_failures;  // no TLS, or no PROXY header where one must be
+  std::array<Counter, kBadStatuses.size()> bad_requests;
 };
 
 // How long checks took, in buckets.

@@ -45,6 +45,7 @@ std::string Metrics::render() const {
   render_limits(out);
   render_durations(out);
   render_connections(out);
+  render_bad_requests(out);
   render_store(out);
   render_reloads(out);
   describe(out, "suimon_build_info", "gauge", "Always 1; the labels tell the version.");
@@ -152,6 +153,21 @@ void Metrics::render_connections(std::string& out) const {
         sum += (std::as_const(*loop).connections(listener).*family.counter).value();
       }
       line(out, "{}{{door=\"{}\"}} {}", family.name, listeners_[listener], sum);
+    }
+  }
+}
+
+void Metrics::render_bad_requests(std::string& out) const {
+  describe(out, "suimon_bad_requests_total", "counter",
+           "Requests that were wrong in themselves, by the status of their answer.");
+  for (std::size_t listener = 0; listener < listeners_.size(); ++listener) {
+    for (std::size_t i = 0; i < kBadStatuses.size(); ++i) {
+      std::uint64_t sum = 0;
+      for (const auto& loop : loops_) {
+        sum += std::as_const(*loop).connections(listener).bad_requests[i].value();
+      }
+      line(out, "suimon_bad_requests_total{{door=\"{}\",status=\"{}\"}} {}", listeners_[listener],
+           kBadStatuses[i], sum);
     }
   }
 }

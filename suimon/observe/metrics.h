@@ -42,6 +42,7 @@ class Metrics {
   void render_limits(std::string& out) const;
   void render_durations(std::string& out) const;
   void render_connections(std::string& out) const;
+  void render_bad_requests(std::string& out) const;
   void render_store(std::string& out) const;
   void render_reloads(std::string& out) const;
 

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "suimon/base/json.h"
+#include "suimon/base/text.h"
 
 namespace suimon {
 namespace {
@@ -18,7 +19,7 @@ constexpr std::string_view kOverloaded = "urn:suimon:problem:overloaded";
 
 void append_ms(const std::optional<Duration>& wait, std::string& out) {
   if (wait) {
-    fmt::format_to(std::back_inserter(out), "{}", ceil_to(*wait, std::chrono::milliseconds(1)));
+    append_number(ceil_to(*wait, std::chrono::milliseconds(1)), out);
   } else {
     out += "null";
   }
@@ -31,9 +32,11 @@ void append_limit(const LimitFacts& limit, std::string& out) {
   append_json_string(out, limit.name);
   out += ",\"allowed\":";
   append_bool(!limit.refused(), out);
-  fmt::format_to(std::back_inserter(out),
-                 ",\"capacity\":{},\"remaining\":{},\"retry_after_ms\":", limit.capacity,
-                 limit.remaining);
+  out += ",\"capacity\":";
+  append_number(limit.capacity, out);
+  out += ",\"remaining\":";
+  append_number(limit.remaining, out);
+  out += ",\"retry_after_ms\":";
   append_ms(limit.retry_after, out);
   out += ",\"reset_after_ms\":";
   append_ms(limit.reset_after, out);
@@ -53,8 +56,9 @@ void append_members(const Facts& facts, bool all, std::string& out) {
     out += "null,\"remaining\":null,\"retry_after_ms\":null,\"reset_after_ms\":null";
   } else {
     append_json_string(out, binding->name);
-    fmt::format_to(std::back_inserter(out),
-                   ",\"remaining\":{},\"retry_after_ms\":", binding->remaining);
+    out += ",\"remaining\":";
+    append_number(binding->remaining, out);
+    out += ",\"retry_after_ms\":";
     append_ms(facts.retry_after(), out);
     out += ",\"reset_after_ms\":";
     append_ms(binding->reset_after, out);
@@ -74,10 +78,6 @@ void append_members(const Facts& facts, bool all, std::string& out) {
     first = false;
   }
   out.push_back(']');
-}
-
-void append_number(std::int64_t number, std::string& out) {
-  fmt::format_to(std::back_inserter(out), "{}", number);
 }
 
 // What people call a limit: its title in their language, else in `otherwise`, else its name.

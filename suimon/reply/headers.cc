@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "suimon/base/text.h"
 #include "suimon/reply/headers/ietf.h"
 #include "suimon/reply/headers/x_ratelimit.h"
 
@@ -38,7 +39,9 @@ void append_decision_fields(const Facts& facts, const Clock& wall, std::string& 
     if (!written) dialect.append(facts, wall, head);
   }
   if (const auto wait = facts.retry_after()) {
-    fmt::format_to(std::back_inserter(head), "Retry-After: {}\r\n", retry_after_seconds(*wait));
+    head += "Retry-After: ";
+    append_number(retry_after_seconds(*wait), head);
+    head += "\r\n";
   }
 }
 

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <iterator>
 
+#include "suimon/base/text.h"
+
 namespace suimon {
 namespace {
 
@@ -34,7 +36,8 @@ void append_name(std::string_view name, std::string& out) {
 
 void append_wait(const std::optional<Duration>& wait, std::string& out) {
   if (wait) {
-    fmt::format_to(std::back_inserter(out), "{},", wait->count());
+    append_number(wait->count(), out);
+    out.push_back(',');
   } else {
     out += "-,";
   }
@@ -105,7 +108,10 @@ class Reader {
 
 void append_token(const Facts& facts, int status, std::string& out) {
   const auto letter = [](Outcome outcome) { return kOutcomes[static_cast<std::size_t>(outcome)]; };
-  fmt::format_to(std::back_inserter(out), "1 {} {}", letter(facts.outcome), status);
+  out += "1 ";
+  out.push_back(letter(facts.outcome));
+  out.push_back(' ');
+  append_number(status, out);
   if (!facts.domain.empty()) {
     out.push_back(' ');
     append_name(facts.domain, out);
@@ -113,9 +119,18 @@ void append_token(const Facts& facts, int status, std::string& out) {
   for (const LimitFacts& limit : facts.all()) {
     out.push_back(' ');
     append_name(limit.name, out);
-    fmt::format_to(std::back_inserter(out), ",{},{},{},{},{},{},{},", letter(limit.outcome),
-                   limit.advertise ? 1 : 0, limit.capacity, limit.cost, limit.remaining,
-                   limit.window.count(), limit.reset_after.count());
+    const auto part = [&out](std::integral auto number) {
+      append_number(number, out);
+      out.push_back(',');
+    };
+    out.push_back(',');
+    out.push_back(letter(limit.outcome));
+    out += limit.advertise ? ",1," : ",0,";
+    part(limit.capacity);
+    part(limit.cost);
+    part(limit.remaining);
+    part(limit.window.count());
+    part(limit.reset_after.count());
     append_wait(limit.retry_after, out);
     append_wait(limit.next_token_after, out);
     append_name(limit.missing, out);

@@ -23,6 +23,18 @@ TEST(CheckBody, ReadsDomainAttributesAndCost) {
   EXPECT_EQ(request.attributes[0].value, "u\xc3\xa9");
 }
 
+TEST(CheckBody, AWholeCostMayBeWrittenAsAFraction) {
+  CheckReader reader;
+  for (const auto& [cost, means] : {std::pair("2.0", 2ULL),
+                                    {"1e3", 1000ULL},
+                                    {"-0.0", 0ULL},
+                                    {"18446744073709549568.0", 18446744073709549568ULL}}) {
+    const auto read = reader.read_one("{\"cost\": " + std::string(cost) + "}");
+    ASSERT_TRUE(read) << cost;
+    EXPECT_EQ(reader.request(**read).cost, means);
+  }
+}
+
 TEST(CheckBody, EverythingMayBeLeftOut) {
   CheckReader reader;
   const auto read = reader.read_one("{}");
@@ -39,9 +51,12 @@ TEST(CheckBody, MistakesAreNamed) {
   EXPECT_NE(mistake(R"({"attributes": {"a": 1}})").find("attributes.a must be a string"),
             std::string::npos);
   EXPECT_NE(mistake(R"({"attributes": []})").find("must be an object"), std::string::npos);
-  for (const char* cost : {"-1", "1.5", "\"1\"", "null", "1e3", "18446744073709551616"}) {
+  for (const char* cost :
+       {"-1", "1.5", "\"1\"", "null", "1e-3", "-1.0", "1e30", "18446744073709551616"}) {
     EXPECT_NE(mistake("{\"cost\": " + std::string(cost) + "}"), "") << cost;
   }
+  EXPECT_NE(mistake(R"({"cost": 18446744073709551616})").find("more than 64 bits"),
+            std::string::npos);
   for (const char* bad : {"", "[]", "3", "{", "{}{}", "{\"a\"", "\xff", "{\"cost\": 1,}"}) {
     EXPECT_NE(mistake(bad), "") << bad;
   }

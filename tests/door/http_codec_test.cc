@@ -73,8 +73,10 @@ const Good kGood[] = {
      "GET|/|1.0|keep|Connection=Keep-Alive|body=|42"},
     {"GET / HTTP/1.1\r\nHost:\r\nConnection: x, Close\r\n\r\n",
      "GET|/|1.1|close|Host=|Connection=x, Close|body=|47"},
-    {"GET /a?b=%20&c=\xc3\xa9#d HTTP/1.1\r\nhOsT: a\r\n\r\n",
-     "GET|/a?b=%20&c=\xc3\xa9#d|1.1|keep|hOsT=a|body=|41"},
+    {"GET /a?b=%20&c=\xc3\xa9 HTTP/1.1\r\nhOsT: a\r\n\r\n",
+     "GET|/a?b=%20&c=\xc3\xa9|1.1|keep|hOsT=a|body=|39"},
+    {"OPTIONS * HTTP/1.1\r\nHost: [::1]:80\r\n\r\n", "OPTIONS|*|1.1|keep|Host=[::1]:80|body=|38"},
+    {"GET HTTP://a/b HTTP/1.1\r\nHost:\r\n\r\n", "GET|HTTP://a/b|1.1|keep|Host=|body=|34"},
     {"GET http://shop.example/items HTTP/1.1\r\nHost: shop.example\r\n\r\n",
      "GET|http://shop.example/items|1.1|keep|Host=shop.example|body=|62"},
     {"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", "OPTIONS|*|1.1|keep|Host=a|body=|31"},
@@ -128,6 +130,12 @@ const Bad kBad[] = {
     {400, "GET / HTTP/11\r\nHost: a\r\n\r\n"},
     {400, "GET / HTTP/1.1\nHost: a\r\n\r\n"},
     {400, "GET / HTTP/1.1\rHost: a\r\n\r\n"},
+    {400, "GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n"},
+    {400, "GET a HTTP/1.1\r\nHost: a\r\n\r\n"},
+    {400, "GET * HTTP/1.1\r\nHost: a\r\n\r\n"},
+    {400, "GET ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n"},
+    {400, "GET a:80 HTTP/1.1\r\nHost: a\r\n\r\n"},
+    {501, "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n"},
     {505, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"},
     {505, "GET / HTTP/1.2\r\nHost: a\r\n\r\n"},
     {505, "GET / HTTP/0.9\r\n\r\n"},
@@ -135,6 +143,10 @@ const Bad kBad[] = {
     {400, "GET / HTTP/1.1\r\n\r\n"},
     {400, "GET / HTTP/1.1\r\nHost: a\r\nhost: a\r\n\r\n"},
     {400, "GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n"},
+    {400, "GET / HTTP/1.1\r\nHost: a, b\r\n\r\n"},
+    {400, "GET / HTTP/1.1\r\nHost: a b\r\n\r\n"},
+    {400, "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n"},
+    {400, "GET / HTTP/1.1\r\nHost: user@a\r\n\r\n"},
     {400, "GET / HTTP/1.1\r\nHost: a\r\nX : y\r\n\r\n"},
     {400, "GET / HTTP/1.1\r\nHost: a\r\nX\t: y\r\n\r\n"},
     {400, "GET / HTTP/1.1\r\nHost: a\r\n: y\r\n\r\n"},
@@ -181,6 +193,13 @@ const Bad kBad[] = {
     {400, SUIMON_CHUNKED "-5\r\nhello\r\n0\r\n\r\n"},
     {400, SUIMON_CHUNKED "\r\nhello\r\n0\r\n\r\n"},
     {400, SUIMON_CHUNKED "5\nhello\r\n0\r\n\r\n"},
+    {400, SUIMON_CHUNKED "5;\r\nhello\r\n0\r\n\r\n"},
+    {400, SUIMON_CHUNKED "5;a=\r\nhello\r\n0\r\n\r\n"},
+    {400, SUIMON_CHUNKED "5;a=\"\r\nhello\r\n0\r\n\r\n"},
+    {400, SUIMON_CHUNKED "5;a=\"b\\\"\r\nhello\r\n0\r\n\r\n"},
+    {400, SUIMON_CHUNKED "5;a=\"b\"c\r\nhello\r\n0\r\n\r\n"},
+    {400, SUIMON_CHUNKED "5;a b\r\nhello\r\n0\r\n\r\n"},
+    {400, SUIMON_CHUNKED "5; a\r\nhello\r\n0\r\n\r\n"},
     {400, SUIMON_CHUNKED "5;a\nhello\r\n0\r\n\r\n"},
     {400, SUIMON_CHUNKED "5;a\rb\r\nhello\r\n0\r\n\r\n"},
     {400, SUIMON_CHUNKED "5\r\nhello!\r\n0\r\n\r\n"},
@@ -188,6 +207,8 @@ const Bad kBad[] = {
     {400, SUIMON_CHUNKED "5\r\nhello\r0\r\n\r\n"},
     {400, SUIMON_CHUNKED "0\r\nno colon\r\n\r\n"},
     {400, SUIMON_CHUNKED "0\r\nA: b\r\n c\r\n\r\n"},
+    {400, SUIMON_CHUNKED "0\r\nA : b\r\n\r\n"},
+    {400, SUIMON_CHUNKED "0\r\n: b\r\n\r\n"},
     {400, SUIMON_CHUNKED "0\r\nA: b\n\r\n"},
     {400, SUIMON_CHUNKED "0\r\nA: \rb\r\n\r\n"},
     {413, SUIMON_CHUNKED "fffffffffffffffff\r\n"},
@@ -243,6 +264,25 @@ TEST(HttpCodec, WhatReachesALimitPassesAndOneByteMoreIsRefused) {
   answers(chunked + "1;" + std::string(54, 'x') + "\r\na\r\n0\r\n\r\n", "bad 413");
   answers(chunked + "0\r\nA: " + std::string(53, 'x') + "\r\n\r\n", "GET");
   answers(chunked + "0\r\nA: " + std::string(54, 'x') + "\r\n\r\n", "bad 431");
+}
+
+TEST(HttpCodec, WhoeverCrossesABoundIsToldTheBound) {
+  const std::string head = "POST / HTTP/1.1\r\nHost: a\r\n";
+  const std::string chunked = head + "Transfer-Encoding: chunked\r\n\r\n";
+  for (const auto& [in, told] : {
+           std::pair<std::string, std::string>{"GET /" + std::string(10, 'a') + " HTTP/1.1\r\n",
+                                               "414 the request's target is longer than 10 bytes"},
+           {head + std::string(60, 'a') + ": b\r\n", "431 the header is longer than 60 bytes"},
+           {head + "A: 1\r\nB: 2\r\nC: 3\r\n\r\n", "431 the header has more than 3 fields"},
+           {head + "Content-Length: 17\r\n\r\n", "413 the body is longer than 16 bytes"},
+           {chunked + "11\r\n", "413 the body is longer than 16 bytes"},
+           {chunked + "1;" + std::string(61, 'a'),
+            "413 the chunks' framing is longer than 62 bytes"},
+           {chunked + "0\r\nA: " + std::string(60, 'a'),
+            "431 the trailers are longer than 60 bytes"},
+       }) {
+    EXPECT_EQ(parse_whole(in, kSmall), "bad " + told);
+  }
 }
 
 TEST(HttpCodec, PipelinedRequestsComeOneByOne) {

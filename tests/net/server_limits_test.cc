@@ -33,6 +33,41 @@ TEST_F(ServerTest, DrippingBytesDoNotExtendTheTimeForARequest) {
   EXPECT_EQ(server_->timed_out(), 1u);
 }
 
+TEST_F(ServerTest, WhoIsTooSlowWithARequestIsToldSoAndThenClosed) {
+  start({.header_timeout = seconds(10), .linger_timeout = seconds(2)});
+  log_.answers_timeouts = true;
+  Client slow(address_);
+  Client idle(address_);
+  ask(slow, "half");
+  ask(idle, "one\n");
+  pass(seconds(10));
+  EXPECT_EQ(slow.read(), "<late>\n");
+  EXPECT_EQ(slow.end(), "closed");
+  EXPECT_EQ(log_.timeouts, 1);
+  EXPECT_EQ(server_->timed_out(), 1u);
+  ask(slow, " of it\n");  // too late: it is not handed over
+  EXPECT_EQ(slow.read(), "");
+  pass(seconds(2));
+  EXPECT_EQ(server_->connections(), 1u) << "a client that stays is not waited for";
+  pass(seconds(48));
+  EXPECT_EQ(idle.read(), "") << "an idle connection ends without a word";
+  EXPECT_EQ(idle.end(), "closed");
+  EXPECT_EQ(log_.timeouts, 1);
+  EXPECT_EQ(server_->timed_out(), 2u);
+}
+
+TEST_F(ServerTest, WhoHasHungUpInTheMiddleIsNotToldAboutTheTime) {
+  start({.header_timeout = seconds(10)});
+  log_.answers_timeouts = true;
+  Client client(address_);
+  ask(client, "half");
+  client.reset_connection();
+  work();
+  pass(seconds(10));
+  EXPECT_EQ(log_.timeouts, 0);
+  EXPECT_EQ(server_->connections(), 0u);
+}
+
 TEST_F(ServerTest, NextRequestHasItsOwnTime) {
   start({.header_timeout = seconds(10)});
   Client client(address_);

@@ -30,6 +30,8 @@ struct LineSession : Session {
   struct Log {
     int offered = 0;  // calls of on_bytes
     int closed = 0;
+    int timeouts = 0;
+    bool answers_timeouts = false;
     std::size_t largest_offer = 0;
     Connection* paused = nullptr;
     LineSession* paused_session = nullptr;
@@ -56,6 +58,12 @@ struct LineSession : Session {
     if (line == "bye") connection.close_after_flush();
     if (line == "die") connection.close();
     return end + 1;
+  }
+  void on_timeout(Connection& connection) override {
+    ++log.timeouts;
+    if (!log.answers_timeouts) return;
+    connection.out() += "<late>\n";
+    connection.close_after_flush();
   }
   void on_close() override { ++log.closed; }
   void on_bad_proxy_header(std::string_view mistake, Connection& connection) override {

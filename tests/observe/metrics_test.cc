@@ -89,6 +89,18 @@ TEST_F(MetricsTest, WhatHappensToConnectionsIsShownForEveryListener) {
   EXPECT_TRUE(shows(R"(suimon_accept_failures_total{door="admin"} 1)"));
 }
 
+TEST_F(MetricsTest, BadRequestsAreShownByStatusForEveryListenerFromZeroOn) {
+  LoopCounters& one = metrics_.add_loop();
+  LoopCounters& two = metrics_.add_loop();
+  one.connections(0).bad_requests[0].set(2);
+  two.connections(0).bad_requests[0].set(3);
+  two.connections(1).bad_requests[3].set(1);
+  EXPECT_TRUE(shows(R"(suimon_bad_requests_total{door="http",status="400"} 5)"));
+  EXPECT_TRUE(shows(R"(suimon_bad_requests_total{door="admin",status="400"} 0)"));
+  EXPECT_TRUE(shows(R"(suimon_bad_requests_total{door="admin",status="408"} 1)"));
+  EXPECT_TRUE(shows(R"(suimon_bad_requests_total{door="http",status="505"} 0)"));
+}
+
 TEST_F(MetricsTest, C33a_AFailedReloadIsSeen) {
   metrics_.reloaded(true, 1000);
   EXPECT_TRUE(shows(R"(suimon_config_reloads_total{result="failure"} 0)"));

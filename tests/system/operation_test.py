@@ -8,7 +8,7 @@ import threading
 import time
 import unittest
 
-from harness import ROOT, Client, Closed, Process, ask, program, request, until
+from harness import ROOT, Client, Closed, Process, ask, program, request, shared_folder, until
 from http_base import POLICY, HttpTest
 
 
@@ -100,6 +100,20 @@ class Operation(HttpTest):
         self.assertEqual(ask(self.http, "GET", "/readyz").status, 200)
         self.assertTrue(self.daemon.reload(POLICY))
         self.assertEqual(self.daemon.metrics()["suimon_config_last_reload_successful"], 1)
+
+    def test_C33_a_bad_files_of_a_peer_are_refused_by_name(self):
+        folder = shared_folder()
+        files = sorted((folder / "data/configs/envoyproxy_ratelimit_bad").glob("*.yaml")) if folder else []
+        if not files:
+            self.skipTest("the peer's files are not beside this checkout")
+        self.check()
+        for number, file in enumerate(files, start=1):
+            with self.subTest(file.name):
+                start = len(self.daemon.lines)
+                self.assertFalse(self.daemon.reload(file.read_text(encoding="utf-8")))
+                self.assertRegex("\n".join(self.daemon.lines[start:]), r"limits\.yaml:\d+:\d+: ")
+                self.assertEqual(self.daemon.metrics()['suimon_config_reloads_total{result="failure"}'], number)
+                self.assertEqual(self.check(cost=0).json()["remaining"], 2, "the running policy stays")
 
     def test_a_policy_file_that_is_gone_keeps_the_running_policy(self):
         self.daemon.policy_file.unlink()

@@ -3,13 +3,11 @@
 // lists of RFC 9651 strings with parameters.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <iterator>
 #include <string>
 
 #include "suimon/base/clock.h"
+#include "suimon/base/text.h"
 #include "suimon/reply/facts.h"
 
 namespace suimon::headers {
@@ -36,28 +34,29 @@ inline void append_sf_string(std::string_view text, std::string& head) {
 inline void append_ietf(const Facts& facts, const Clock&, std::string& head) {
   const LimitFacts* binding = facts.binding(/*advertised_only=*/true);
   if (binding == nullptr) return;
-  auto out = std::back_inserter(head);
+  const auto parameter = [&head](std::string_view name, std::integral auto value) {
+    head += name;
+    append_number(value, head);
+  };
   head += "RateLimit-Policy: ";
   bool first = true;
   for (const LimitFacts& limit : facts.all()) {
     if (!limit.advertise) continue;
     if (!first) head += ", ";
     append_sf_string(limit.name, head);
-    fmt::format_to(out, ";q={}", sf_integer(limit.capacity));
-    if (limit.window >= std::chrono::seconds(1)) {
-      fmt::format_to(out, ";w={}", ceil_seconds(limit.window));
-    }
+    parameter(";q=", sf_integer(limit.capacity));
+    if (limit.window >= std::chrono::seconds(1)) parameter(";w=", ceil_seconds(limit.window));
     first = false;
   }
   head += "\r\n";
   if (!binding->missing.empty()) return;  // it was not charged: there is nothing to count
   head += "RateLimit: ";
   append_sf_string(binding->name, head);
-  fmt::format_to(out, ";r={}", sf_integer(binding->remaining));
+  parameter(";r=", sf_integer(binding->remaining));
   if (binding->retry_after) {
-    fmt::format_to(out, ";t={}", retry_after_seconds(*binding->retry_after));
+    parameter(";t=", retry_after_seconds(*binding->retry_after));
   } else if (binding->next_token_after) {
-    fmt::format_to(out, ";t={}", ceil_seconds(*binding->next_token_after));
+    parameter(";t=", ceil_seconds(*binding->next_token_after));
   }
   head += "\r\n";
 }
