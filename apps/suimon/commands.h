@@ -20,7 +20,10 @@ struct ServeOptions {
   std::string admin = "127.0.0.1:9090";
   std::string store = "memory://?max_keys=1000000";
   std::string secret_file;
-  unsigned threads = 0;  // 0: one a core
+  unsigned threads = 0;      // 0: one a core
+  std::string log_events;    // "": what the policy says; this and the next two
+  std::string log_identify;  // none, truncated or raw
+  std::uint64_t log_per_second = 0;
 };
 int serve(const ServeOptions& options);
 

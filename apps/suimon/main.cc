@@ -92,6 +92,18 @@ int main(int argc, char** argv) {
       ->envname("SUIMON_THREADS")
       ->check(CLI::Range(0, 256))
       ->capture_default_str();
+  serve_command
+      .add_option("--log-events", serve.log_events, "where refusals go: a file, stderr or off")
+      ->envname("SUIMON_LOG_EVENTS");
+  serve_command
+      .add_option("--log-identify", serve.log_identify,
+                  "what they show of a client beside its hash: none, truncated or raw")
+      ->envname("SUIMON_LOG_IDENTIFY");
+  serve_command
+      .add_option("--log-events-per-second", serve.log_per_second,
+                  "how many of a second are written, 1 to 10000")
+      ->envname("SUIMON_LOG_EVENTS_PER_SECOND")
+      ->check(CLI::Range(1, 10'000));
   serve_command.callback(
       [&] { code = has_config(serve.config) ? suimon::app::serve(serve) : kWrongUsage; });
 

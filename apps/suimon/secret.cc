@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -59,6 +60,9 @@ std::string default_secret_path() {
   }
   return {};
 }
+
+// A core size of 0 would not do: the system does not ask for it where a program collects the dumps.
+void keep_memory_private() { ::prctl(PR_SET_DUMPABLE, 0); }
 
 Result<Secret> load_or_make_secret(const std::string& path) {
   // A pipe must not hold up the start; a link is fine, as Kubernetes mounts its secrets by links.

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "apps/suimon/commands.h"
+#include "apps/suimon/events.h"
 #include "apps/suimon/load.h"
 #include "apps/suimon/secret.h"
 #include "apps/suimon/worker.h"
@@ -98,6 +99,7 @@ class Daemon {
   std::unique_ptr<Store> store_;
   std::unique_ptr<LivePolicy> policy_;
   std::unique_ptr<Metrics> metrics_;
+  std::unique_ptr<EventLog> events_;  // none: refusals are not logged
   std::vector<std::unique_ptr<net::SocketFile>> socket_files_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
@@ -112,6 +114,7 @@ sigset_t block_signals() {
 }
 
 int Daemon::run() {
+  keep_memory_private();
   auto policy = load_or_explain(options_.config);
   if (!policy) return kWrongUsage;
   // Before the first thread, so that all of them leave the signals to this one.
@@ -130,6 +133,12 @@ int Daemon::run() {
   store_ = std::move(*store);
   policy_ = std::make_unique<LivePolicy>(*store_, *secret);
   metrics_ = std::make_unique<Metrics>(*policy_, *store_, kListenerNames, kDoors, SUIMON_VERSION);
+  auto events = open_event_log(options_, policy->settings.log, clock_);
+  if (!events) {
+    spdlog::error("{}", events.error().text);
+    return kWrongUsage;
+  }
+  events_ = std::move(*events);
   const auto installed = policy_->install(std::move(*policy), clock_.now());
   if (!installed) {
     spdlog::error("{}: {}", options_.config, installed.error().text);
@@ -138,6 +147,7 @@ int Daemon::run() {
   metrics_->reloaded(true, std::time(nullptr));
   if (const int code = open_listeners(); code != kGood) return code;
   for (const auto& worker : workers_) worker->start();
+  if (events_) events_->start();
   ready_.store(true, std::memory_order_release);
   spdlog::info("ready: {} limit{} from {}, {} thread{}", installed->added.size(),
                installed->added.size() == 1 ? "" : "s", options_.config, workers_.size(),
@@ -150,6 +160,7 @@ int Daemon::run() {
   }
   drain(signals);
   for (const auto& worker : workers_) worker->stop();
+  if (events_) events_->stop();
   spdlog::info("stopped");
   return kGood;
 }
@@ -168,8 +179,10 @@ int Daemon::open_listeners() {
   unsigned threads = options_.threads != 0 ? options_.threads : std::thread::hardware_concurrency();
   threads = std::clamp(threads, 1U, 256U);
   for (unsigned i = 0; i < threads; ++i) {
+    LoopCounters& counters = metrics_->add_loop();
+    Observer& observer = events_ ? static_cast<Observer&>(events_->add_loop(counters)) : counters;
     workers_.push_back(
-        std::make_unique<Worker>(*policy_, *store_, metrics_->add_loop(), clock_, ready_));
+        std::make_unique<Worker>(*policy_, *store_, counters, observer, clock_, ready_));
   }
   if (http->kind != net::ListenAddress::Kind::off) {
     if (auto opened = open_http(*http); !opened) {
@@ -185,8 +198,9 @@ int Daemon::open_listeners() {
     }
     spdlog::info("admin listens on {}", net::bound_address(*listener));
     socket_files_.push_back(std::make_unique<net::SocketFile>(*admin));
-    workers_.front()->open_admin(std::move(*listener),
-                                 [this] { return metrics_->render() + dropped_lines(); });
+    workers_.front()->open_admin(std::move(*listener), [this] {
+      return metrics_->render() + event_metrics(events_.get()) + dropped_lines();
+    });
   }
   return kGood;
 }
@@ -218,6 +232,7 @@ Result<void> Daemon::open_http(const net::ListenAddress& address) {
 }
 
 void Daemon::reload() {
+  if (events_) events_->reopen();
   Loaded loaded = load_policy(options_.config);
   for (const Mistake& warning : loaded.warnings) spdlog::warn("{}", warning.to_string());
   for (const Mistake& mistake : loaded.mistakes) spdlog::error("{}", mistake.to_string());
