@@ -41,6 +41,21 @@ struct CheckOptions {
 };
 int check(const CheckOptions& options);
 
+struct ExplainOptions {
+  std::string config;
+  std::vector<std::string> attributes;  // "name=value"
+  bool json = false;
+};
+int explain(const ExplainOptions& options);
+
+struct KeyHashOptions {
+  std::string config;
+  std::vector<std::string> attributes;  // "name=value"
+  std::string secret_file;              // "": where serve would look
+  std::string previous_secret_file;     // "": none
+};
+int key_hash(const KeyHashOptions& options);
+
 struct BenchOptions {
   std::uint64_t keys = 10'000'000;
   bool json = false;

@@ -135,6 +135,30 @@ int main(int argc, char** argv) {
   check_command.callback(
       [&] { code = has_config(check.config) ? suimon::app::check(check) : kWrongUsage; });
 
+  suimon::app::ExplainOptions explain;
+  CLI::App& explain_command =
+      *app.add_subcommand("explain", "which limits apply to a request, and why or why not");
+  config_option(explain_command, explain.config);
+  explain_command.add_option("attributes", explain.attributes, "name=value, such as user=u1");
+  explain_command.add_flag("--json", explain.json, "print one JSON object");
+  explain_command.callback(
+      [&] { code = has_config(explain.config) ? suimon::app::explain(explain) : kWrongUsage; });
+
+  suimon::app::KeyHashOptions key_hash;
+  CLI::App& key_hash_command = *app.add_subcommand(
+      "key-hash", "the hashes under which limits know a client, in the log and in the store");
+  config_option(key_hash_command, key_hash.config);
+  key_hash_command.add_option("attributes", key_hash.attributes, "name=value, such as user=u1");
+  key_hash_command
+      .add_option("--secret-file", key_hash.secret_file, "the secret that serve hashes under")
+      ->envname("SUIMON_SECRET_FILE");
+  key_hash_command
+      .add_option("--previous-secret-file", key_hash.previous_secret_file,
+                  "the secret of before: print the hashes under it, too")
+      ->envname("SUIMON_PREVIOUS_SECRET_FILE");
+  key_hash_command.callback(
+      [&] { code = has_config(key_hash.config) ? suimon::app::key_hash(key_hash) : kWrongUsage; });
+
   suimon::ReplayOptions replay;
   CLI::App& replay_command =
       *app.add_subcommand("replay", "the policy over recorded traffic, in virtual time");

@@ -20,4 +20,7 @@ void keep_memory_private();
 // not there is made, mode 0600, with a new random secret.
 Result<Secret> load_or_make_secret(const std::string& path);
 
+// The same, but a file that is not there is an error.
+Result<Secret> load_secret(const std::string& path);
+
 }  // namespace suimon::app

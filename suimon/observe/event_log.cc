@@ -48,6 +48,7 @@ void EventLog::run() {
     lock.lock();
   }
   lock.unlock();
+  look_after_file();
   write_events();
   tell_dropped(/*at_the_end=*/true);
 }
@@ -66,24 +67,33 @@ void EventLog::look_after_file() {
   if (asked || file_.moved_away()) succeeded(file_.reopen(), opening_fails_);
 }
 
+// The loop whose next refusal is the oldest; null when none has any.
+LoopEvents* EventLog::oldest() const {
+  LoopEvents* found = nullptr;
+  for (const auto& loop : loops_) {
+    const Event* const event = loop->ring().front();
+    if (event == nullptr) continue;
+    if (found == nullptr || event->at < found->ring().front()->at) found = loop.get();
+  }
+  return found;
+}
+
 void EventLog::write_events() {
   wall_minus_boot_ = options_.wall_minus_boot();
-  for (const auto& loop : loops_) {
-    // No more than what is there now: a loop that refuses on and on must not hold up the others.
-    for (std::size_t left = loop->ring().capacity(); left > 0; --left) {
-      const Event* const event = loop->ring().front();
-      if (event == nullptr) break;
-      if (budget_.admit(event->at.ns / kSecond, event->limit_number)) {
-        line_.clear();
-        append_event(line_, *event, options_.doors, options_.identify, wall_minus_boot_);
-        if (waiting_.size() + line_.size() > EventFile::kMostBytes) flush();
-        waiting_ += line_;
-        ++waiting_lines_;
-      } else {
-        dropped_.add();
-      }
-      loop->ring().pop();
+  std::size_t most = 0;  // a loop that refuses on and on must not keep the writer from the rest
+  for (const auto& loop : loops_) most += loop->ring().capacity();
+  for (LoopEvents* loop = oldest(); loop != nullptr && most > 0; loop = oldest(), --most) {
+    const Event& event = *loop->ring().front();
+    if (budget_.admit(event.at.ns / kSecond, event.limit_number)) {
+      line_.clear();
+      append_event(line_, event, options_.doors, options_.identify, wall_minus_boot_);
+      if (waiting_.size() + line_.size() > EventFile::kMostBytes) flush();
+      waiting_ += line_;
+      ++waiting_lines_;
+    } else {
+      dropped_.add();
     }
+    loop->ring().pop();
   }
   flush();
 }

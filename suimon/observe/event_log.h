@@ -62,6 +62,7 @@ class EventLog {
  private:
   void run();
   void look_after_file();
+  LoopEvents* oldest() const;
   void write_events();
   void flush();
   void tell_dropped(bool at_the_end);

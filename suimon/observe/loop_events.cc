@@ -31,20 +31,13 @@ std::string_view truncated(std::string_view text, std::array<char, 64>& buffer) 
   return {buffer.data(), size + kBits.size()};
 }
 
-std::string_view sent_as(const Request& request, std::string_view name) {
-  for (const Attribute& attribute : request.attributes) {
-    if (attribute.name == name) return attribute.value;
-  }
-  return {};
-}
-
 // Under its own name, or under another that the policy knows.
 std::string_view value_of(const Verdict& verdict, std::string_view name) {
-  std::string_view value = sent_as(*verdict.request, name);
+  std::string_view value = verdict.request->value_of(name);
   for (const Alias& alias : verdict.ruleset->aliases) {
     if (!value.empty()) break;
     if (verdict.ruleset->attributes[alias.attribute] == name) {
-      value = sent_as(*verdict.request, alias.name);
+      value = verdict.request->value_of(alias.name);
     }
   }
   return value;

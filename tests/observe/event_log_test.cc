@@ -198,6 +198,28 @@ TEST_F(EventLogTest, ManyLoopsShareOneBudget) {
   EXPECT_EQ(log_->lines() + log_->dropped(), 40U);
 }
 
+TEST_F(EventLogTest, LinesOfManyLoopsStandInTheOrderOfTime) {
+  open();
+  Engine other(live_, store_, log_->add_loop(counters_), clock_);
+  for (int i = 0; i < 3; ++i) {
+    clock_.advance(1ms);
+    const std::vector<Attribute> attributes = {{"user", "u1"}};
+    const Request request{"", attributes, 3};
+    other.wake(clock_.now());
+    other.decide({&request, 1}, 0, {[](void*, std::span<const Verdict>) {}, nullptr});
+    clock_.advance(1ms);
+    ask({{"user", "u1"}}, 3);
+  }
+  const std::string text = written();
+  std::size_t last = 0;
+  for (int ms = 1; ms <= 6; ++ms) {
+    const auto at = text.find(".00" + std::to_string(ms) + "Z");
+    ASSERT_NE(at, std::string::npos) << text;
+    EXPECT_GE(at, last);
+    last = at;
+  }
+}
+
 TEST_F(EventLogTest, AFileThatWasMovedAwayIsMadeAgain) {
   open();
   ask({{"user", "a"}}, 3);
