@@ -122,6 +122,16 @@ class EventLog(EventsTest):
                 self.daemon.stop()
                 self.log.unlink()
 
+    def test_the_policy_may_ask_for_it_and_a_flag_beats_it(self):
+        log = self.folder / "events.log"
+        asked = POLICY + f"log: {{events: {log}, identify: raw, per_second: 5}}\n"
+        self.start_with("--log-identify", "truncated", policy=asked)
+        check = {"attributes": {"user": "u1", "client_ip": "203.0.113.9"}, "cost": 4}
+        self.post("/v1/check/batch", [check] * 16)  # as of one moment
+        until(lambda: sum(e.get("dropped", 1) for e in self.events()) == 16, "every refusal to be told")
+        self.assertLessEqual(len(self.refusals()), 5)
+        self.assertEqual(self.refusals()[0]["client"], {"client_ip": "203.0.113.0/24"})
+
     def test_to_standard_error(self):
         self.start_with("--log-events", "stderr")
         self.assertEqual(self.check(cost=4).status, 429)
