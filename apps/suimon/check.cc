@@ -1,26 +1,17 @@
 // suimon check: the policy's answer to made-up requests, in virtual time.
 
-#include <algorithm>
 #include <charconv>
 #include <optional>
 
 #include "apps/suimon/commands.h"
-#include "apps/suimon/load.h"
 #include "apps/suimon/print.h"
-#include "suimon/base/clock.h"
-#include "suimon/engine/engine.h"
+#include "apps/suimon/trial.h"
 #include "suimon/reply/body.h"
 #include "suimon/reply/facts.h"
 #include "suimon/reply/locales.h"
-#include "suimon/store/reference.h"
 
 namespace suimon::app {
 namespace {
-
-class Nobody final : public Observer {
- public:
-  void decided(DoorId, const Verdict&) override {}
-};
 
 // "1.5" seconds, exactly, in nanoseconds; nothing for anything else.
 std::optional<Duration> parse_seconds(std::string_view text) {
@@ -61,21 +52,6 @@ void print(const Verdict& verdict, Instant now, std::string_view language) {
   app::print(stdout, "{}\n", line);
 }
 
-const char* explain(Verdict::Status status) {
-  switch (status) {
-    case Verdict::Status::bad_path:
-      return "the path cannot be decoded; write it as in a request, beginning with /";
-    case Verdict::Status::too_many_limits:
-      return "more than 16 limits apply to this request";
-    case Verdict::Status::unknown_domain:
-      return "no such domain is loaded, or several are and none was named; write domain=NAME";
-    case Verdict::Status::store_failed:
-    case Verdict::Status::decided:
-      break;
-  }
-  return "the store did not answer";
-}
-
 struct Heard {
   std::string_view language;
   Instant now;
@@ -92,41 +68,14 @@ int check(const CheckOptions& options) {
     app::print(stderr, "--at and --every take seconds with up to nine decimals, such as 1.5\n");
     return kWrongUsage;
   }
-  std::string_view domain;
-  std::vector<Attribute> attributes;
-  for (const std::string& text : options.attributes) {
-    const auto equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      app::print(stderr, "{}: write an attribute as name=value, such as client_ip=203.0.113.9\n",
-                 text);
-      return kWrongUsage;
-    }
-    const std::string_view name = std::string_view(text).substr(0, equals);
-    const std::string_view value = std::string_view(text).substr(equals + 1);
-    const auto same = [&](const Attribute& earlier) { return earlier.name == name; };
-    if (name == "domain") {
-      domain = value;
-    } else if (std::any_of(attributes.begin(), attributes.end(), same)) {
-      app::print(stderr, "{}: the attribute {} is given twice\n", text, name);
-      return kWrongUsage;
-    } else {
-      attributes.push_back({name, value});
-    }
-  }
-  auto policy = load_or_explain(options.config);
-  if (!policy) return kWrongUsage;
-
-  ReferenceStore store({});
-  LivePolicy live(store, random_secret());
-  if (auto installed = live.install(std::move(*policy), Instant{}); !installed) {
-    app::print(stderr, "{}: {}\n", options.config, installed.error().text);
-    return kWrongUsage;
-  }
-  ManualClock clock(Instant{*at});
-  Nobody nobody;
-  Engine engine(live, store, nobody, clock);
+  const auto asked = read_asked(options.attributes);
+  if (!asked) return kWrongUsage;
+  const auto trial = Trial::open(options.config, random_secret(), Instant{*at});
+  if (!trial) return kWrongUsage;
+  ManualClock& clock = trial->clock();
+  Engine& engine = trial->engine();
   Heard heard{options.language, {}, false, nullptr};
-  const Request request{domain, attributes, options.cost};
+  const Request request{asked->domain, asked->attributes, options.cost};
   for (std::uint64_t i = 0; i < options.times && heard.failure == nullptr; ++i) {
     heard.now = clock.now();
     engine.wake(heard.now);
@@ -135,7 +84,7 @@ int check(const CheckOptions& options) {
                      Heard& ear = *static_cast<Heard*>(context);
                      const Verdict& verdict = verdicts.front();
                      if (verdict.status != Verdict::Status::decided) {
-                       ear.failure = explain(verdict.status);
+                       ear.failure = why_not(verdict.status);
                        return;
                      }
                      ear.refused = ear.refused || !verdict.allowed();

@@ -21,8 +21,11 @@ struct ServeOptions {
   std::string admin = "127.0.0.1:9090";
   std::string store = "memory://?max_keys=1000000";
   std::string secret_file;
-  unsigned threads = 0;  // 0: one a core
-  TlsSettings tls;       // what is empty here is the policy file's to say
+  unsigned threads = 0;      // 0: one a core
+  TlsSettings tls;           // what is empty here is the policy file's to say
+  std::string log_events;    // "": what the policy says; this and the next two
+  std::string log_identify;  // none, truncated or raw
+  std::uint64_t log_per_second = 0;
 };
 int serve(const ServeOptions& options);
 
@@ -39,6 +42,21 @@ struct CheckOptions {
   bool exit_code = false;
 };
 int check(const CheckOptions& options);
+
+struct ExplainOptions {
+  std::string config;
+  std::vector<std::string> attributes;  // "name=value"
+  bool json = false;
+};
+int explain(const ExplainOptions& options);
+
+struct KeyHashOptions {
+  std::string config;
+  std::vector<std::string> attributes;  // "name=value"
+  std::string secret_file;              // "": where serve would look
+  std::string previous_secret_file;     // "": none
+};
+int key_hash(const KeyHashOptions& options);
 
 struct BenchOptions {
   std::uint64_t keys = 10'000'000;

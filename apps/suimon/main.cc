@@ -105,6 +105,18 @@ int run(int argc, char** argv) {
       ->envname("SUIMON_THREADS")
       ->check(CLI::Range(0, 256))
       ->capture_default_str();
+  serve_command
+      .add_option("--log-events", serve.log_events, "where refusals go: a file, stderr or off")
+      ->envname("SUIMON_LOG_EVENTS");
+  serve_command
+      .add_option("--log-identify", serve.log_identify,
+                  "what they show of a client beside its hash: none, truncated or raw")
+      ->envname("SUIMON_LOG_IDENTIFY");
+  serve_command
+      .add_option("--log-events-per-second", serve.log_per_second,
+                  "how many of a second are written, 1 to 10000")
+      ->envname("SUIMON_LOG_EVENTS_PER_SECOND")
+      ->check(CLI::Range(1, 10'000));
   serve_command.callback(
       [&] { code = has_config(serve.config) ? suimon::app::serve(serve) : kWrongUsage; });
 
@@ -135,6 +147,30 @@ int run(int argc, char** argv) {
   check_command.add_flag("--exit-code", check.exit_code, "exit with 3 when one was refused");
   check_command.callback(
       [&] { code = has_config(check.config) ? suimon::app::check(check) : kWrongUsage; });
+
+  suimon::app::ExplainOptions explain;
+  CLI::App& explain_command =
+      *app.add_subcommand("explain", "which limits apply to a request, and why or why not");
+  config_option(explain_command, explain.config);
+  explain_command.add_option("attributes", explain.attributes, "name=value, such as user=u1");
+  explain_command.add_flag("--json", explain.json, "print one JSON object");
+  explain_command.callback(
+      [&] { code = has_config(explain.config) ? suimon::app::explain(explain) : kWrongUsage; });
+
+  suimon::app::KeyHashOptions key_hash;
+  CLI::App& key_hash_command = *app.add_subcommand(
+      "key-hash", "the hashes under which limits know a client, in the log and in the store");
+  config_option(key_hash_command, key_hash.config);
+  key_hash_command.add_option("attributes", key_hash.attributes, "name=value, such as user=u1");
+  key_hash_command
+      .add_option("--secret-file", key_hash.secret_file, "the secret that serve hashes under")
+      ->envname("SUIMON_SECRET_FILE");
+  key_hash_command
+      .add_option("--previous-secret-file", key_hash.previous_secret_file,
+                  "the secret of before: print the hashes under it, too")
+      ->envname("SUIMON_PREVIOUS_SECRET_FILE");
+  key_hash_command.callback(
+      [&] { code = has_config(key_hash.config) ? suimon::app::key_hash(key_hash) : kWrongUsage; });
 
   suimon::ReplayOptions replay;
   CLI::App& replay_command =

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -16,6 +17,8 @@ namespace suimon::app {
 namespace {
 
 constexpr std::size_t kDigits = 32;
+// A pipe must not hold up the start; a link is fine, as Kubernetes mounts its secrets by links.
+constexpr int kHow = O_CLOEXEC | O_NONBLOCK;
 
 tl::unexpected<Error> cannot(std::string_view what, const std::string& path) {
   return failure(fmt::format("secret file {} cannot be {}: {}", path, what, std::strerror(errno)));
@@ -60,11 +63,17 @@ std::string default_secret_path() {
   return {};
 }
 
+// A core size of 0 would not do: the system does not ask for it where a program collects the dumps.
+void keep_memory_private() { ::prctl(PR_SET_DUMPABLE, 0); }
+
+Result<Secret> load_secret(const std::string& path) {
+  const net::Fd file{::open(path.c_str(), O_RDONLY | kHow)};
+  if (!file) return cannot("read", path);
+  return read_secret(file, path);
+}
+
 Result<Secret> load_or_make_secret(const std::string& path) {
-  // A pipe must not hold up the start; a link is fine, as Kubernetes mounts its secrets by links.
-  const int how = O_CLOEXEC | O_NONBLOCK;
-  if (const net::Fd file{::open(path.c_str(), O_RDONLY | how)}) return read_secret(file, path);
-  if (errno != ENOENT) return cannot("read", path);
+  if (::access(path.c_str(), F_OK) == 0 || errno != ENOENT) return load_secret(path);
 
   std::error_code ignored;  // the open below says what is wrong
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
@@ -73,7 +82,7 @@ Result<Secret> load_or_make_secret(const std::string& path) {
   // Written beside and then linked into place, so that nobody ever reads half a secret and of
   // two processes that start at once both use the same.
   const std::string beside = fmt::format("{}.{:016x}", path, random_secret().key.k0);
-  net::Fd file{::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | how, 0600)};
+  net::Fd file{::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | kHow, 0600)};
   if (!file) return cannot("made", path);
   const bool written =
       ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
@@ -85,9 +94,7 @@ Result<Secret> load_or_make_secret(const std::string& path) {
     errno = why;
     return cannot("made", path);
   }
-  const net::Fd made{::open(path.c_str(), O_RDONLY | how)};
-  if (!made) return cannot("read", path);
-  return read_secret(made, path);
+  return load_secret(path);
 }
 
 }  // namespace suimon::app

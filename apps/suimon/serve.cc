@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "apps/suimon/commands.h"
+#include "apps/suimon/events.h"
 #include "apps/suimon/fingerprint.h"
 #include "apps/suimon/load.h"
 #include "apps/suimon/notify.h"
@@ -112,12 +113,14 @@ class Daemon {
   std::unique_ptr<LivePolicy> policy_;
   std::unique_ptr<Metrics> metrics_;
   std::unique_ptr<Reloader> reloader_;
+  std::unique_ptr<EventLog> events_;  // none: refusals are not logged
   std::vector<std::unique_ptr<net::SocketFile>> socket_files_;
   std::vector<std::unique_ptr<Worker>> workers_;  // those that decide, and last the admin's
   std::size_t deciding_ = 0;
 };
 
 int Daemon::run() {
+  keep_memory_private();
   const Hash128 loaded = content_fingerprint(options_.config);
   auto policy = load_or_explain(options_.config);
   if (!policy) return kWrongUsage;
@@ -143,6 +146,12 @@ int Daemon::run() {
   store_ = std::move(*store);
   policy_ = std::make_unique<LivePolicy>(*store_, *secret);
   metrics_ = std::make_unique<Metrics>(*policy_, *store_, kListenerNames, kDoors, SUIMON_VERSION);
+  auto events = open_event_log(options_, policy->settings.log, clock_);
+  if (!events) {
+    spdlog::error("{}", events.error().text);
+    return kWrongUsage;
+  }
+  events_ = std::move(*events);
   reloader_ = std::make_unique<Reloader>(loop_, options_.config, loaded, policy->settings, *policy_,
                                          *metrics_, [this] { reloaded(); });
   const auto installed = policy_->install(std::move(*policy), clock_.now());
@@ -158,6 +167,7 @@ int Daemon::run() {
   if (const int code = open_listeners(); code != kGood) return code;
   reloader_->watch();
   for (const auto& worker : workers_) worker->start();
+  if (events_) events_->start();
   ready_.store(true, std::memory_order_release);
   spdlog::info("ready: {} limit{} from {}, {} thread{}", installed->added.size(),
                installed->added.size() == 1 ? "" : "s", options_.config, deciding_,
@@ -168,6 +178,7 @@ int Daemon::run() {
   reloader_->close();
   drain();
   for (const auto& worker : workers_) worker->stop();
+  if (events_) events_->stop();
   spdlog::info("stopped");
   return kGood;
 }
@@ -185,11 +196,14 @@ int Daemon::open_listeners() {
   }
   unsigned threads = options_.threads != 0 ? options_.threads : std::thread::hardware_concurrency();
   threads = std::clamp(threads, 1U, 256U);
-  const auto add_worker = [this]() -> Worker& {
+  const auto add_worker = [this](LoopCounters& counters, Observer& observer) -> Worker& {
     return *workers_.emplace_back(
-        std::make_unique<Worker>(*policy_, *store_, metrics_->add_loop(), clock_, ready_));
+        std::make_unique<Worker>(*policy_, *store_, counters, observer, clock_, ready_));
   };
-  for (; deciding_ < threads; ++deciding_) add_worker();
+  for (; deciding_ < threads; ++deciding_) {
+    LoopCounters& counters = metrics_->add_loop();
+    add_worker(counters, events_ ? static_cast<Observer&>(events_->add_loop(counters)) : counters);
+  }
   if (http->kind != net::ListenAddress::Kind::off) {
     if (auto opened = open_http(*http); !opened) {
       spdlog::error("http: {}", opened.error().text);
@@ -206,8 +220,12 @@ int Daemon::open_listeners() {
     spdlog::info("admin listens on {}{}", net::bound_address(*listener), tls ? " with TLS" : "");
     socket_files_.push_back(std::make_unique<net::SocketFile>(*admin));
     // A loop of its own: a large page of metrics must not make decisions wait.
-    add_worker().open_admin(
-        std::move(*listener), [this] { return metrics_->render() + dropped_lines(); }, tls);
+    LoopCounters& counters = metrics_->add_loop();
+    add_worker(counters, counters)
+        .open_admin(
+            std::move(*listener),
+            [this] { return metrics_->render() + event_metrics(events_.get()) + dropped_lines(); },
+            tls);
   }
   return kGood;
 }
@@ -242,6 +260,7 @@ Result<void> Daemon::open_http(const net::ListenAddress& address) {
 // After each reload, good or bad.
 void Daemon::reloaded() {
   for (const auto& worker : workers_) worker->refresh_policy();
+  if (events_) events_->reopen();
   certificates_.reload(policy_->current()->settings.server.tls);
 }
 

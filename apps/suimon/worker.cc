@@ -14,9 +14,9 @@ const WallClock wall_clock;
 
 }  // namespace
 
-Worker::Worker(const LivePolicy& policy, Store& store, LoopCounters& counters, const Clock& clock,
-               const std::atomic<bool>& ready)
-    : loop_(clock), counters_(counters), ready_(ready), engine_(policy, store, counters, clock) {
+Worker::Worker(const LivePolicy& policy, Store& store, LoopCounters& counters, Observer& observer,
+               const Clock& clock, const std::atomic<bool>& ready)
+    : loop_(clock), counters_(counters), ready_(ready), engine_(policy, store, observer, clock) {
   loop_.on_wake_end([this] { count_connections(); });
 }
 

@@ -21,8 +21,8 @@ inline constexpr std::array<std::string_view, 2> kListenerNames = {"http", "admi
 
 class Worker {
  public:
-  Worker(const LivePolicy& policy, Store& store, LoopCounters& counters, const Clock& clock,
-         const std::atomic<bool>& ready);
+  Worker(const LivePolicy& policy, Store& store, LoopCounters& counters, Observer& observer,
+         const Clock& clock, const std::atomic<bool>& ready);
   ~Worker();
 
   // Before start(). `tls` may be null: plain.

@@ -1,6 +1,7 @@
 #include "suimon/engine/engine.h"
 
 #include <cassert>
+#include <string>
 #include <vector>
 
 namespace suimon {
@@ -12,6 +13,10 @@ struct Engine::Work {
     std::array<Decision, kMostCharges> decisions;
     std::array<Decision, kMostCharges> shadow_decisions;
     Verdict verdict;
+    // The request, where the answer comes after the caller's own has gone.
+    Request kept;
+    std::vector<Attribute> kept_attributes;
+    std::string kept_text;
   };
 
   Engine* engine = nullptr;
@@ -33,10 +38,15 @@ struct Engine::Work {
 
   void fold(std::size_t group);
   void prepare_shadows(One& one);
+  void keep_requests();
 };
 
 Engine::Engine(const LivePolicy& policy, Store& store, Observer& observer, const Clock& clock)
-    : live_(policy), store_(store), observer_(observer), clock_(clock) {
+    : live_(policy),
+      store_(store),
+      observer_(observer),
+      clock_(clock),
+      hears_requests_(observer.hears_requests()) {
   wake(clock.now());
   refresh_policy();
 }
@@ -86,6 +96,7 @@ void Engine::match(Work& work, std::size_t i, const Request& request) {
   Work::One& one = work.requests[i];
   Verdict& verdict = one.verdict;
   verdict = Verdict{};
+  if (hears_requests_) verdict.request = &request;
   verdict.ruleset = work.policy->find(request.domain);
   if (verdict.ruleset == nullptr) {
     verdict.status = Verdict::Status::unknown_domain;
@@ -131,6 +142,7 @@ void Engine::ask(Work& work, std::span<Group> groups, Step next) {
   if (work.answered) {
     (this->*next)(work);
   } else {
+    if (hears_requests_ && !work.held) work.keep_requests();
     work.held = policy_;
   }
 }
@@ -154,6 +166,28 @@ void Engine::retake_refused(Work& work) {
                  static_cast<Work*>(context)->failed |= !result;
                },
                &work});
+}
+
+void Engine::Work::keep_requests() {
+  for (std::size_t i = 0; i < count; ++i) {
+    One& one = requests[i];
+    const Request& request = *one.verdict.request;
+    std::size_t size = request.domain.size();
+    for (const Attribute& a : request.attributes) size += a.name.size() + a.value.size();
+    one.kept_text.clear();
+    one.kept_text.reserve(size);  // so that the views below stay where they are
+    const auto keep = [&](std::string_view text) {
+      const std::size_t from = one.kept_text.size();
+      one.kept_text += text;
+      return std::string_view(one.kept_text).substr(from);
+    };
+    one.kept_attributes.clear();
+    for (const Attribute& a : request.attributes) {
+      one.kept_attributes.push_back({keep(a.name), keep(a.value)});
+    }
+    one.kept = {keep(request.domain), one.kept_attributes, request.cost};
+    one.verdict.request = &one.kept;
+  }
 }
 
 void Engine::Work::fold(std::size_t group) {
@@ -206,6 +240,7 @@ void Engine::shadowed(Work& work) {
 void Engine::finish(Work& work) {
   for (std::size_t i = 0; i < work.count; ++i) {
     work.verdicts[i] = work.requests[i].verdict;
+    work.verdicts[i].at = now_;
     observer_.decided(work.door, work.verdicts[i]);
   }
   work.answer.run(work.answer.context, {work.verdicts.data(), work.count});

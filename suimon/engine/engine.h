@@ -64,6 +64,7 @@ class Engine {
   Store& store_;
   Observer& observer_;
   const Clock& clock_;
+  const bool hears_requests_;
   std::shared_ptr<const Policy> policy_;
   std::uint64_t generation_ = 0;
   MatchScratch scratch_;

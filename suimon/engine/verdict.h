@@ -9,6 +9,7 @@
 #include <span>
 
 #include "suimon/core/charge.h"
+#include "suimon/policy/request.h"
 #include "suimon/policy/ruleset.h"
 
 namespace suimon {
@@ -37,6 +38,8 @@ struct Verdict : Judged {
 
   Status status = Status::decided;
   Outcome outcome = Outcome::allowed;  // allowed exactly when every limit admitted the request
+  Instant at;                          // of the decision
+  const Request* request = nullptr;    // only for observers that hear requests
   const Ruleset* ruleset = nullptr;
   // What the shadow limits say of a request that is allowed; each is charged by itself, when it
   // would allow it. Of one that is refused they are not asked.

@@ -177,6 +177,12 @@ Result<PathPattern> PathPattern::make(std::string_view pattern) {
   }
 }
 
+std::string PathPattern::text() const {
+  std::string text;
+  for (const Segment& segment : segments_) text += "/" + (segment.any_number ? "**" : segment.glob);
+  return text;
+}
+
 bool PathPattern::matches(std::string_view path) const {
   if (!path.starts_with('/')) return false;
   // As glob_matches, with segments for characters. `at` is the start of the next segment, and

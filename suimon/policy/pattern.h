@@ -38,6 +38,9 @@ class PathPattern {
   // Requires a normalized path.
   bool matches(std::string_view path) const;
 
+  // The pattern as it is compared: normalized, like the paths.
+  std::string text() const;
+
   friend bool operator==(const PathPattern&, const PathPattern&) = default;
 
  private:

@@ -9,7 +9,7 @@ namespace suimon {
 namespace {
 
 constexpr std::uint64_t kMostThreads = 256;
-constexpr std::uint64_t kMostEvents = 1'000'000;
+constexpr std::uint64_t kMostEvents = 10'000;
 constexpr Duration kLongestTimeout = std::chrono::hours(24);
 
 void read_text(const Node& node, std::string_view key, std::string_view example, std::string& out,

@@ -19,6 +19,14 @@ struct Request {
   std::string_view domain;  // "" means the one domain that is loaded
   std::span<const Attribute> attributes;
   std::uint64_t cost = 1;  // 0 looks without taking
+
+  // The value that stands first under `name`; "" when there is none.
+  std::string_view value_of(std::string_view name) const {
+    for (const Attribute& attribute : attributes) {
+      if (attribute.name == name) return attribute.value;
+    }
+    return {};
+  }
 };
 
 }  // namespace suimon

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "suimon/policy/matching.h"
+
 namespace suimon {
 namespace {
 
@@ -10,19 +12,39 @@ constexpr std::string_view kPath = "path";
 constexpr std::string_view kHost = "host";
 constexpr std::string_view kClientIp = "client_ip";
 
-// The values of a request by attribute id; an empty view is a missing attribute.
-struct Values {
-  std::array<std::string_view, Ruleset::kMostAttributes> of;
-  std::array<char, 64> client_buffer;
+std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::uint64_t>::max()
+                                                : product;
+}
 
-  bool has(AttributeId id) const { return !of[id].empty(); }
-};
+}  // namespace
 
-std::string_view value_of(const Request& request, std::string_view name) {
-  for (const Attribute& attribute : request.attributes) {
-    if (attribute.name == name) return attribute.value;
+namespace matching {
+
+bool read_values(const Ruleset& ruleset, const Request& request, Values& values,
+                 MatchScratch& scratch) {
+  const std::vector<std::string>& attributes = ruleset.attributes;
+  for (std::size_t id = 0; id < attributes.size(); ++id) {
+    values.of[id] = request.value_of(attributes[id]);
+    for (const Alias& alias : ruleset.aliases) {
+      if (alias.attribute != id || values.has(alias.attribute)) continue;
+      values.of[id] = request.value_of(alias.name);
+    }
+    if (!values.has(static_cast<AttributeId>(id))) continue;
+    if (attributes[id] == kClientIp) {
+      if (const auto address = parse_address(values.of[id])) {
+        values.of[id] = client_text(*address, ruleset.client_ip.ipv6_prefix, values.client_buffer);
+      }
+    } else if (attributes[id] == kPath) {
+      if (!normalize_path(values.of[id], scratch.path)) return false;
+      values.of[id] = scratch.path;
+    } else if (attributes[id] == kHost) {
+      normalize_host(values.of[id], scratch.host);
+      values.of[id] = scratch.host;
+    }
   }
-  return {};
+  return true;
 }
 
 bool matches(const Matcher& matcher, const Values& values) {
@@ -39,11 +61,11 @@ bool matches_all(const std::vector<Matcher>& matchers, const Values& values) {
                      [&](const Matcher& matcher) { return matches(matcher, values); });
 }
 
-std::uint64_t cost_of(const LimitRule& rule, const Values& values) {
+const CostRule* cost_rule_of(const LimitRule& rule, const Values& values) {
   for (const CostRule& cost : rule.cost) {
-    if (matches_all(cost.match, values)) return cost.value;
+    if (matches_all(cost.match, values)) return &cost;
   }
-  return 1;
+  return nullptr;
 }
 
 const Bucket& bucket_of(const LimitRule& rule, const Values& values) {
@@ -55,13 +77,6 @@ const Bucket& bucket_of(const LimitRule& rule, const Values& values) {
   return rule.buckets.front();
 }
 
-std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::uint64_t>::max()
-                                                : product;
-}
-
-// Encodes the key of `rule`; the first missing part, if on_missing has no answer to it.
 std::optional<AttributeId> encode_key(const LimitRule& rule, const Values& values,
                                       std::string& encoded) {
   encoded.clear();
@@ -77,7 +92,7 @@ std::optional<AttributeId> encode_key(const LimitRule& rule, const Values& value
   return std::nullopt;
 }
 
-}  // namespace
+}  // namespace matching
 
 Result<std::vector<const Shape*>> Ruleset::number_shapes(Shapes& shapes, const Secret& secret,
                                                          Instant now) {
@@ -104,28 +119,10 @@ void Ruleset::match(const Request& request, Matched& out, MatchScratch& scratch)
   out.status = Matched::Status::ok;
   out.enforced.size = out.enforced.charged = 0;
   out.shadows.size = out.shadows.charged = 0;
-  Values values;
-  for (std::size_t id = 0; id < attributes.size(); ++id) {
-    values.of[id] = value_of(request, attributes[id]);
-    for (const Alias& alias : aliases) {
-      if (alias.attribute != id || values.has(alias.attribute)) continue;
-      values.of[id] = value_of(request, alias.name);
-    }
-    if (!values.has(static_cast<AttributeId>(id))) continue;
-    if (attributes[id] == kClientIp) {
-      if (const auto address = parse_address(values.of[id])) {
-        values.of[id] = client_text(*address, client_ip.ipv6_prefix, values.client_buffer);
-      }
-    } else if (attributes[id] == kPath) {
-      if (!normalize_path(values.of[id], scratch.path)) {
-        out.status = Matched::Status::bad_path;
-        return;
-      }
-      values.of[id] = scratch.path;
-    } else if (attributes[id] == kHost) {
-      normalize_host(values.of[id], scratch.host);
-      values.of[id] = scratch.host;
-    }
+  matching::Values values;
+  if (!matching::read_values(*this, request, values, scratch)) {
+    out.status = Matched::Status::bad_path;
+    return;
   }
 
   // Those that lack an attribute: enforced ones, shadows.
@@ -133,16 +130,17 @@ void Ruleset::match(const Request& request, Matched& out, MatchScratch& scratch)
   std::array<std::size_t, 2> missing_count{};
   std::size_t count = 0;
   for (const LimitRule& rule : limits) {
-    if (!matches_all(rule.match, values)) continue;
-    const std::uint64_t cost = cost_of(rule, values);
+    if (!matching::matches_all(rule.match, values)) continue;
+    const CostRule* const cost_rule = matching::cost_rule_of(rule, values);
+    const std::uint64_t cost = cost_rule == nullptr ? 1 : cost_rule->value;
     if (cost == 0) continue;  // free of charge: the limit does not apply
-    const auto lacking = encode_key(rule, values, scratch.key);
+    const auto lacking = matching::encode_key(rule, values, scratch.key);
     if (lacking && rule.on_missing == OnMissing::skip) continue;
     if (count++ == kMostCharges) {
       out.status = Matched::Status::too_many_limits;
       return;
     }
-    const Bucket& bucket = bucket_of(rule, values);
+    const Bucket& bucket = matching::bucket_of(rule, values);
     const std::size_t side = rule.shadow ? 1 : 0;
     if (lacking) {
       missing[side][missing_count[side]++] = {&rule, &bucket, &attributes[*lacking], cost};

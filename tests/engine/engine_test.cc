@@ -217,6 +217,41 @@ TEST_F(EngineTest, ARemoteStoreMayAnswerLater) {
   EXPECT_EQ(heard.statuses.at(2), Verdict::Status::store_failed);
 }
 
+TEST_F(EngineTest, AnObserverThatAsksHearsTheRequestEvenOfALaterAnswer) {
+  struct Listener final : Observer {
+    void decided(DoorId, const Verdict& verdict) override {
+      heard.clear();
+      if (verdict.request == nullptr) return;
+      for (const Attribute& a : verdict.request->attributes) {
+        heard += std::string(a.name) + "=" + std::string(a.value) + " ";
+      }
+    }
+    bool hears_requests() const override { return asks; }
+    bool asks = true;
+    std::string heard;
+  } listener;
+  load(kGroupAndRoute);
+  LaterStore later(store_);
+  for (const bool asks : {true, false}) {
+    listener.asks = asks;
+    Engine at_once(live_, store_, listener, clock_);
+    Engine engine(live_, later, listener, clock_);
+    std::vector<std::string> texts = {"group", "g", "user", "u1"};
+    std::vector<Attribute> attributes = {{texts[0], texts[1]}, {texts[2], texts[3]}};
+    const Request request{"d", attributes, 1};
+    Heard heard;
+    at_once.decide({&request, 1}, 0, heard.ear());
+    EXPECT_EQ(listener.heard, asks ? "group=g user=u1 " : "");
+    listener.heard = "nothing yet";
+    engine.decide({&request, 1}, 0, heard.ear());
+    EXPECT_EQ(listener.heard, "nothing yet");
+    for (std::string& text : texts) text.assign(text.size(), '#');  // the caller's buffers go on
+    attributes.clear();
+    later.answer();
+    EXPECT_EQ(listener.heard, asks ? "group=g user=u1 " : "");
+  }
+}
+
 TEST_F(EngineTest, C33b_ReloadingTheSameFileGivesNobodyAFreshBucket) {
   load("limits:\n  - name: a\n    key: []\n    token_bucket: {capacity: 10, refill: 1/s}\n");
   EXPECT_EQ(ask({}, 10), Outcome::allowed);

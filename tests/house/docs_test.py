@@ -8,7 +8,7 @@ How a page marks what is tested, after the language of a code block:
     text FILE              any other file for the page's commands
     cpp program            compiles as it stands, with the library of this tree; where an `output`
                            block follows and the library is built, it prints that
-    console                lines that begin with `$ suimon check`, `validate` or `replay` are run
+    console                lines that begin with `$ suimon check`, `explain`, `validate` or `replay` are run
                            in a folder with the page's files and examples/, and print what follows
     console served         its curl commands are sent to `suimon serve --config examples/limits.yaml`,
                            started anew for each block and asked in place of 127.0.0.1:8080; every
@@ -33,7 +33,7 @@ NOT_OURS = {"build", ".git", ".cache"}
 AT_THE_TOP = ["ARCHITECTURE.md", "CONTRIBUTING.md"]  # their Japanese pages are in docs/ja
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^()\s]+)\)")
 HEADING = re.compile(r"^(#{1,6}) +(.+?) *$")
-RUN = re.compile(r"suimon (check|validate|replay) ")
+RUN = re.compile(r"suimon (check|explain|validate|replay) ")
 CURL = re.compile(r"curl ")
 DATE = re.compile(r"^Date: [A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$", re.MULTILINE)
 

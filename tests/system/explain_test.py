@@ -1,0 +1,171 @@
+"""suimon explain and key-hash, and the secret that hashes are made under."""
+
+import json
+import os
+import subprocess
+import unittest
+
+from harness import Suimon, SystemTest, ask, program, until
+
+POLICY = """\
+version: 1
+domain: shop
+attributes: {user: {header: X-User-Id}, plan: {header: X-Plan}}
+tiers:
+  free: {capacity: 3, refill: 1/day}
+  gold: {capacity: 9, refill: 2/day}
+limits:
+  - name: per-user
+    key: [user]
+    token_bucket: {tier: {from: plan, default: free}}
+    cost: [{match: {method: GET}, value: 1}, {match: {method: POST}, value: 2}]
+  - {name: orders, match: {path: "/v1/orders/**", method: [POST, PUT]}, key: [user, client_ip],
+     on_missing: deny, token_bucket: {capacity: 5, refill: 1/day}}
+  - {name: all, key: [], token_bucket: {capacity: 100, refill: 1/day}}
+"""
+
+
+class CommandTest(SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.policy_file = self.folder / "limits.yaml"
+        self.policy_file.write_text(POLICY, encoding="utf-8")
+
+    def run_it(self, command, *arguments, code=0):
+        clean = {k: v for k, v in os.environ.items() if not k.startswith("SUIMON_")}
+        clean["STATE_DIRECTORY"] = str(self.folder / "state")
+        done = subprocess.run([program(), command, "--config", self.policy_file, *arguments],
+                              capture_output=True, text=True, timeout=60, env=clean)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout if code == 0 else done.stderr
+
+    def secret(self, name, digits, mode=0o600):
+        file = self.folder / name
+        file.write_text(digits + "\n")
+        file.chmod(mode)
+        return file
+
+
+class Explain(CommandTest):
+    def explained(self, *attributes):
+        told = json.loads(self.run_it("explain", "--json", *attributes))
+        self.assertEqual(told["domain"], "shop")
+        return {limit["name"]: limit for limit in told["limits"]}
+
+    def test_it_says_why_and_why_not(self):
+        limits = self.explained("user=u1", "plan=tin", "method=POST", "path=/v1/items?x=1")
+        user = limits["per-user"]
+        self.assertEqual((user["applies"], user["why"], user["tier"], user["tier_asked"]),
+                         (True, "applies", "free", "tin"))
+        self.assertEqual((user["cost"], user["cost_rule"], user["remaining"], user["capacity"]), (2, 2, 3, 3))
+        orders = limits["orders"]
+        self.assertEqual((orders["applies"], orders["why"], orders["missing"], orders["remaining"]),
+                         (False, "mismatch", "client_ip", None))
+        self.assertEqual({m["attribute"]: (m["value"], m["matches"]) for m in orders["match"]},
+                         {"path": ("/v1/items", False), "method": ("POST", True)})
+        self.assertEqual(limits["all"]["key"], {})
+
+    def test_a_missing_attribute_skips_or_refuses(self):
+        limits = self.explained("method=POST", "path=/v1/orders/1")
+        self.assertEqual([limits[n]["why"] for n in ("per-user", "orders", "all")],
+                         ["missing", "denied", "applies"])
+
+    def test_for_people(self):
+        text = self.run_it("explain", "user=u\x1b[2J", "plan=gold", "method=GET")
+        for line in ("per-user: applies", '  key     user "u\\u001b[2J"', "  tier    gold",
+                     "  bucket  9 tokens, refilled by 2 per 1d", "  cost    1 by rule 1 of 2",
+                     "  state   9 of 9 tokens, for a client that is new",
+                     "orders: does not apply: it matches other requests",
+                     '  match   path is missing; wanted is "/v1/orders/**"', "  key     client_ip is missing",
+                     "  key     none: one bucket for everybody"):
+            self.assertIn(line, text.splitlines())
+
+    def test_mistakes_are_those_of_check(self):
+        for arguments in (("u1",), ("user=a", "user=b"), ("domain=else",), ("path=/%zz",), ("--cost",)):
+            with self.subTest(arguments):
+                said = self.run_it("explain", *arguments, code=2)
+                if arguments != ("--cost",):
+                    self.assertEqual(said, self.run_it("check", *arguments, code=2))
+                    self.assertEqual(said, self.run_it(
+                        "key-hash", "--secret-file", self.secret("s", "0" * 32), *arguments, code=2))
+
+
+class KeyHash(CommandTest):
+    def hashes(self, *arguments):
+        return dict(line.split(" ", 1) for line in self.run_it("key-hash", *arguments).splitlines())
+
+    def test_the_log_of_refusals_knows_the_client_by_it(self):
+        log = self.folder / "events.log"
+        daemon = self.ended_with_test(Suimon(self.folder, POLICY, extra=("--log-events", log)))
+        body = json.dumps({"attributes": {"user": "u1", "client_ip": "203.0.113.9", "method": "PUT",
+                                          "path": "/v1/orders/7"}, "cost": 6}).encode()
+        self.assertEqual(ask(daemon.http, "POST", "/v1/check", {"Content-Type": "application/json"}, body).status,
+                         429)
+        until(lambda: log.exists() and log.read_text(), "a line")
+        event = json.loads(log.read_text().splitlines()[0])
+        hashes = self.hashes("--secret-file", self.folder / "secret", "user=u1", "client_ip=203.0.113.9")
+        self.assertEqual(sorted(hashes), ["all", "orders", "per-user"])
+        self.assertEqual(event["key"], hashes[event["limit"]])
+
+    def test_limits_whose_key_is_not_given_are_left_out(self):
+        secret = self.secret("secret", "0123456789abcdef" * 2)
+        self.assertEqual(sorted(self.hashes("--secret-file", secret, "user=u1")), ["all", "per-user"])
+
+    def test_both_hashes_while_a_secret_is_exchanged(self):
+        new, old = self.secret("new", "01" * 16), self.secret("old", "02" * 16)
+        both = self.run_it("key-hash", "user=u1", "--secret-file", new, "--previous-secret-file", old)
+        one = self.run_it("key-hash", "user=u1", "--secret-file", new)
+        other = self.run_it("key-hash", "user=u1", "--secret-file", old)
+        self.assertEqual(both, one + other.replace("\n", " previous\n"))
+        self.assertNotEqual(one, other)
+
+    def test_it_never_makes_a_secret(self):
+        said = self.run_it("key-hash", "user=u1", code=2)
+        self.assertIn("state/secret cannot be read: No such file", said)
+        self.assertFalse((self.folder / "state").exists())
+
+
+class Secret(CommandTest):
+    """What serve says of a secret file that is not as it should be; key-hash says the same."""
+
+    def assert_refused(self, file, *words):
+        flags = ("--http", "127.0.0.1:0", "--admin", "off", "--secret-file", file)
+        for said in (self.run_it("serve", *flags, code=2),
+                     self.run_it("key-hash", "user=u1", "--secret-file", file, code=2)):
+            for word in words:
+                self.assertIn(word, said)
+
+    def test_one_that_others_may_read_is_refused_with_the_cure(self):
+        for mode in (0o640, 0o604, 0o660, 0o644, 0o610, 0o602):
+            with self.subTest(oct(mode)):
+                file = self.secret("secret", "01" * 16, mode)
+                self.assert_refused(file, f"secret file {file} may be read by others; run chmod 600 {file}")
+
+    def test_a_link_is_followed_and_what_it_leads_to_must_be_good(self):
+        good, bad = self.secret("good", "01" * 16), self.secret("bad", "01" * 16, 0o644)
+        link = self.folder / "link"
+        link.symlink_to(good)
+        direct = self.run_it("key-hash", "user=u1", "--secret-file", good)
+        self.assertEqual(self.run_it("key-hash", "user=u1", "--secret-file", link), direct)
+        link.unlink()
+        link.symlink_to(bad)
+        self.assert_refused(link, "chmod 600")
+        link.unlink()
+        link.symlink_to(self.folder / "nowhere")
+        self.assert_refused(link, "cannot be read: No such file")
+        self.assertEqual([p.name for p in self.folder.glob("link*")], ["link"], "nothing is left beside it")
+
+    def test_a_folder_a_pipe_and_nonsense_are_refused(self):
+        folder, pipe = self.folder / "folder", self.folder / "pipe"
+        folder.mkdir(mode=0o700)
+        os.mkfifo(pipe, 0o600)
+        self.assert_refused(folder, "is not a regular file")
+        self.assert_refused(pipe, "is not a regular file")
+        for digits in ("", "01" * 15, "01" * 17, "0g" * 16, "-1" + "01" * 15, "0x" + "01" * 15):
+            with self.subTest(digits):
+                file = self.secret("nonsense", digits)
+                self.assert_refused(file, "does not hold 32 hexadecimal digits")
+
+
+if __name__ == "__main__":
+    unittest.main()
