@@ -35,6 +35,10 @@ void LoopCounters::decided(DoorId door, const Verdict& verdict) {
   for (std::size_t i = 0; i < verdict.applied.size(); ++i) {
     const auto outcome = static_cast<std::size_t>(verdict.outcome_of(i));
     (*limits_)[verdict.applied[i].bucket->shape].by_outcome[outcome].add();
+    if (i < verdict.decisions.size() && !verdict.decisions[i].allowed()) [[unlikely]] {
+      const Charge& charge = verdict.charges[i];
+      top_keys_.add(charge.shape, charge.key, verdict.decisions[i].at());
+    }
   }
   for (std::size_t i = 0; i < verdict.shadows.applied.size(); ++i) {
     LimitCounters& limit = (*limits_)[verdict.shadows.applied[i].bucket->shape];
