@@ -20,7 +20,8 @@ struct ServeOptions {
   std::string admin = "127.0.0.1:9090";
   std::string store = "memory://?max_keys=1000000";
   std::string secret_file;
-  unsigned threads = 0;  // 0: one a core
+  std::string admin_token_file;  // "": what the policy says, else nobody may change anything
+  unsigned threads = 0;          // 0: one a core
 };
 int serve(const ServeOptions& options);
 

@@ -88,6 +88,10 @@ int main(int argc, char** argv) {
       .add_option("--secret-file", serve.secret_file,
                   "the secret that identities are hashed under; made if it is not there")
       ->envname("SUIMON_SECRET_FILE");
+  serve_command
+      .add_option("--admin-token-file", serve.admin_token_file,
+                  "the tokens of those who may change state by the admin listener, one a line")
+      ->envname("SUIMON_ADMIN_TOKEN_FILE");
   serve_command.add_option("--threads", serve.threads, "event loops; 0 means one a core")
       ->envname("SUIMON_THREADS")
       ->check(CLI::Range(0, 256))

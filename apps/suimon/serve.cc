@@ -11,12 +11,15 @@
 #include <ctime>
 #include <filesystem>
 #include <future>
+#include <mutex>
 #include <thread>
 
 #include "apps/suimon/commands.h"
 #include "apps/suimon/load.h"
 #include "apps/suimon/secret.h"
+#include "apps/suimon/token_file.h"
 #include "apps/suimon/worker.h"
+#include "suimon/base/json.h"
 #include "suimon/net/address.h"
 #include "suimon/observe/metrics.h"
 #include "suimon/store/stores.h"
@@ -80,6 +83,21 @@ std::size_t places_per_loop(std::size_t threads) {
   return std::clamp<std::size_t>(most / threads, 4, net::ServerLimits{}.max_connections);
 }
 
+std::string to_json(const PolicyChanges& changes) {
+  std::string out = "{";
+  for (const auto& [name, limits] :
+       {std::pair("added", &changes.added), std::pair("changed", &changes.changed),
+        std::pair("removed", &changes.removed)}) {
+    out += fmt::format("{}\"{}\":[", out.size() == 1 ? "" : ",", name);
+    for (std::size_t i = 0; i < limits->size(); ++i) {
+      out += i == 0 ? "" : ",";
+      append_json_string(out, (*limits)[i]);
+    }
+    out += ']';
+  }
+  return out + '}';
+}
+
 class Daemon {
  public:
   explicit Daemon(const ServeOptions& options) : options_(options) {}
@@ -89,8 +107,17 @@ class Daemon {
  private:
   int open_listeners();
   Result<void> open_http(const net::ListenAddress& address);
-  void reload();
+  Result<void> open_admin(const net::ListenAddress& address);
+  Result<std::string> reload();
+  void reload_for_all();
+  bool ask_for_reload(door::Reloaded told);
   void drain(const sigset_t& signals);
+  // Those that decide, and the one of the admin listener.
+  template <class Use>
+  void each_worker(Use&& use) {
+    for (const auto& worker : workers_) use(*worker);
+    if (admin_) use(*admin_);
+  }
 
   const ServeOptions& options_;
   BootClock clock_;
@@ -99,7 +126,12 @@ class Daemon {
   std::unique_ptr<LivePolicy> policy_;
   std::unique_ptr<Metrics> metrics_;
   std::vector<std::unique_ptr<net::SocketFile>> socket_files_;
+  door::AdminTokens admin_tokens_;
+  pthread_t signal_thread_ = ::pthread_self();  // the one that run() is on
+  std::mutex mutex_;
+  std::vector<door::Reloaded> waiting_;  // for a reload; under mutex_
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<Worker> admin_;
 };
 
 sigset_t block_signals() {
@@ -127,6 +159,14 @@ int Daemon::run() {
     spdlog::error("{}", secret.error().text);
     return kWrongUsage;
   }
+  auto tokens =
+      load_admin_tokens(options_.admin_token_file.empty() ? policy->settings.server.admin_token_file
+                                                          : options_.admin_token_file);
+  if (!tokens) {
+    spdlog::error("{}", tokens.error().text);
+    return kWrongUsage;
+  }
+  admin_tokens_ = std::move(*tokens);
   store_ = std::move(*store);
   policy_ = std::make_unique<LivePolicy>(*store_, *secret);
   metrics_ = std::make_unique<Metrics>(*policy_, *store_, kListenerNames, kDoors, SUIMON_VERSION);
@@ -137,7 +177,7 @@ int Daemon::run() {
   }
   metrics_->reloaded(true, std::time(nullptr));
   if (const int code = open_listeners(); code != kGood) return code;
-  for (const auto& worker : workers_) worker->start();
+  each_worker([](Worker& worker) { worker.start(); });
   ready_.store(true, std::memory_order_release);
   spdlog::info("ready: {} limit{} from {}, {} thread{}", installed->added.size(),
                installed->added.size() == 1 ? "" : "s", options_.config, workers_.size(),
@@ -145,11 +185,11 @@ int Daemon::run() {
 
   for (;;) {
     const int signal = sigwaitinfo(&signals, nullptr);
-    if (signal == SIGHUP) reload();
+    if (signal == SIGHUP) reload_for_all();
     if (signal == SIGTERM || signal == SIGINT) break;
   }
   drain(signals);
-  for (const auto& worker : workers_) worker->stop();
+  each_worker([](Worker& worker) { worker.stop(); });
   spdlog::info("stopped");
   return kGood;
 }
@@ -178,17 +218,32 @@ int Daemon::open_listeners() {
     }
   }
   if (admin->kind != net::ListenAddress::Kind::off) {
-    auto listener = net::open_listener(*admin, /*reuse_port=*/false);
-    if (!listener) {
-      spdlog::error("admin: {}", listener.error().text);
+    if (auto opened = open_admin(*admin); !opened) {
+      spdlog::error("admin: {}", opened.error().text);
       return kFailed;
     }
-    spdlog::info("admin listens on {}", net::bound_address(*listener));
-    socket_files_.push_back(std::make_unique<net::SocketFile>(*admin));
-    workers_.front()->open_admin(std::move(*listener),
-                                 [this] { return metrics_->render() + dropped_lines(); });
   }
   return kGood;
+}
+
+Result<void> Daemon::open_admin(const net::ListenAddress& address) {
+  auto listener = net::open_listener(address, /*reuse_port=*/false);
+  if (!listener) return tl::unexpected(listener.error());
+  spdlog::info("admin listens on {}", net::bound_address(*listener));
+  socket_files_.push_back(std::make_unique<net::SocketFile>(address));
+  admin_ = std::make_unique<Worker>(*policy_, *store_, metrics_->add_loop(), clock_, ready_);
+  admin_->open_admin(
+      std::move(*listener),
+      {.policy = *policy_,
+       .store = *store_,
+       .metrics = *metrics_,
+       .ready = ready_,
+       .tokens = std::move(admin_tokens_),
+       .more_metrics = dropped_lines,
+       .reload = [this](door::Reloaded told) { return ask_for_reload(std::move(told)); },
+       .audit = [](std::string_view line) { spdlog::info("audit {}", line); },
+       .unix_seconds = [] { return std::time(nullptr); }});
+  return {};
 }
 
 // A TCP port is shared by one listener a loop; a unix socket is one listener for all.
@@ -217,24 +272,54 @@ Result<void> Daemon::open_http(const net::ListenAddress& address) {
   return {};
 }
 
-void Daemon::reload() {
+// For a door, on any thread: the thread that has the signals reloads, and then tells.
+bool Daemon::ask_for_reload(door::Reloaded told) {
+  constexpr std::size_t kMostWaiting = 64;
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.size() == kMostWaiting) return false;
+    waiting_.push_back(std::move(told));
+  }
+  ::pthread_kill(signal_thread_, SIGHUP);
+  return true;
+}
+
+// One reload for all who have asked until now.
+void Daemon::reload_for_all() {
+  std::vector<door::Reloaded> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    waiting.swap(waiting_);
+  }
+  const Result<std::string> result = reload();
+  for (const door::Reloaded& told : waiting) told(result);
+}
+
+// What was changed, as JSON; or what is wrong, a mistake a line.
+Result<std::string> Daemon::reload() {
   Loaded loaded = load_policy(options_.config);
   for (const Mistake& warning : loaded.warnings) spdlog::warn("{}", warning.to_string());
   for (const Mistake& mistake : loaded.mistakes) spdlog::error("{}", mistake.to_string());
   Result<PolicyChanges> installed = loaded.ok()
                                         ? policy_->install(std::move(loaded.policy), clock_.now())
                                         : Result<PolicyChanges>(failure("see above"));
+  constexpr std::size_t kMostNamed = 20;
+  std::string wrong = loaded.ok() ? "" : "the running policy stays";
+  for (std::size_t i = 0; i < std::min(kMostNamed, loaded.mistakes.size()); ++i) {
+    wrong += "\n" + loaded.mistakes[i].to_string();
+  }
   metrics_->reloaded(installed.has_value(), std::time(nullptr));
   if (!installed) {
     spdlog::error("{} was not loaded: {}; the running policy stays", options_.config,
                   installed.error().text);
-    return;
+    return failure(loaded.ok() ? installed.error().text : wrong);
   }
   for (const std::string& name : installed->added) spdlog::info("added {}", name);
   for (const std::string& name : installed->changed) spdlog::info("changed {}", name);
   for (const std::string& name : installed->removed) spdlog::info("removed {}", name);
   spdlog::info("{} was loaded: {} added, {} changed, {} removed", options_.config,
                installed->added.size(), installed->changed.size(), installed->removed.size());
+  return to_json(*installed);
 }
 
 // Answers what is under way and lets the clients go; a second signal or the end of the grace
@@ -242,18 +327,18 @@ void Daemon::reload() {
 void Daemon::drain(const sigset_t& signals) {
   ready_.store(false, std::memory_order_release);
   spdlog::info("draining: no new connections");
-  for (const auto& worker : workers_) worker->drain();
+  each_worker([](Worker& worker) { worker.drain(); });
   constexpr timespec kStep{.tv_sec = 0, .tv_nsec = 20'000'000};
   const Instant begin = clock_.now();
   const Instant end = begin + kDrainGrace;
   for (;;) {
     const int signal = sigtimedwait(&signals, nullptr, &kStep);
     if (clock_.now() >= begin + kIdleGrace) {
-      for (const auto& worker : workers_) worker->close_idle();
+      each_worker([](Worker& worker) { worker.close_idle(); });
     }
-    const bool open = std::any_of(workers_.begin(), workers_.end(),
-                                  [](const auto& worker) { return worker->connections() != 0; });
-    if (!open) return;
+    std::size_t open = 0;
+    each_worker([&](Worker& worker) { open += worker.connections(); });
+    if (open == 0) return;
     if (signal == SIGTERM || signal == SIGINT || clock_.now() >= end) {
       spdlog::warn("closing connections that were still open");
       return;

@@ -25,15 +25,15 @@ void Worker::open_http(net::Fd listener, std::size_t max_connections) {
                                              door::HttpLimits{}, limits, unix_seconds);
 }
 
-void Worker::open_admin(net::Fd listener, std::function<std::string()> metrics) {
+void Worker::open_admin(net::Fd listener, door::AdminParts parts) {
   constexpr std::size_t kFew = 256;  // operators and scrapers
   net::ServerLimits limits;
   limits.max_connections = kFew;
   limits.idle_timeout = std::chrono::seconds(20);
-  admin_door_ = std::make_unique<door::AdminDoor>(std::move(metrics), ready_);
+  admin_door_ = std::make_unique<door::AdminDoor>(loop_, std::move(parts));
   admin_ = std::make_unique<door::HttpServer>(loop_, std::move(listener), *admin_door_,
-                                              door::HttpLimits{.body_bytes = 4096}, limits,
-                                              unix_seconds);
+                                              door::HttpLimits{.body_bytes = std::size_t{64} << 10},
+                                              limits, unix_seconds);
 }
 
 void Worker::start() {

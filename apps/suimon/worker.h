@@ -1,4 +1,5 @@
-// One event loop with its thread, engine and doors.
+// One event loop with its thread, engine and doors. The admin door has a loop of its own: nothing
+// that happens there holds up a decision.
 #pragma once
 
 #include <atomic>
@@ -27,7 +28,7 @@ class Worker {
 
   // Before start().
   void open_http(net::Fd listener, std::size_t max_connections);
-  void open_admin(net::Fd listener, std::function<std::string()> metrics);
+  void open_admin(net::Fd listener, door::AdminParts parts);
 
   void start();
   // No new connections; what comes on the open ones is answered as their last. Any thread.

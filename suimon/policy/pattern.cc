@@ -206,4 +206,13 @@ bool PathPattern::matches(std::string_view path) const {
   return p == segments_.size();
 }
 
+std::string PathPattern::text() const {
+  std::string written;
+  for (const Segment& segment : segments_) {
+    written += '/';
+    written += segment.any_number ? "**" : segment.glob;
+  }
+  return written;
+}
+
 }  // namespace suimon

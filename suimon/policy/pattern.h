@@ -38,6 +38,9 @@ class PathPattern {
   // Requires a normalized path.
   bool matches(std::string_view path) const;
 
+  // The pattern, normalized.
+  std::string text() const;
+
  private:
   struct Segment {
     std::string glob;

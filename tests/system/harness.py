@@ -143,13 +143,13 @@ class Process:
 class Suimon(Process):
     """suimon serve on a policy of its own. `http` and `admin` are where it listens."""
 
-    def __init__(self, folder, policy, http="127.0.0.1:0", admin="127.0.0.1:0", threads=2):
+    def __init__(self, folder, policy, http="127.0.0.1:0", admin="127.0.0.1:0", threads=2, more=()):
         self.policy_file = pathlib.Path(folder) / "limits.yaml"
         self.write(policy)
         clean = {k: v for k, v in os.environ.items() if not k.startswith("SUIMON_")}
         super().__init__(
             program(), "serve", "--config", self.policy_file, "--http", http, "--admin", admin,
-            "--threads", threads, "--secret-file", pathlib.Path(folder) / "secret", env=clean,
+            "--threads", threads, "--secret-file", pathlib.Path(folder) / "secret", *more, env=clean,
         )
         try:
             self.wait_for_line(r"\bready: ")
