@@ -39,6 +39,14 @@ struct CheckOptions {
 };
 int check(const CheckOptions& options);
 
+struct TopOptions {
+  std::string admin = "127.0.0.1:9090";
+  std::string token_file;  // its first token is sent along
+  bool once = false;
+  bool json = false;
+};
+int top(const TopOptions& options);
+
 struct BenchOptions {
   std::uint64_t keys = 10'000'000;
   bool json = false;

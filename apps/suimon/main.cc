@@ -136,6 +136,18 @@ int main(int argc, char** argv) {
   replay_command.add_flag("--show-keys", replay.show_keys, "print clients as they are, not hashed");
   replay_command.callback([&] { code = suimon::run_replay(replay, std::cout, std::cerr); });
 
+  suimon::app::TopOptions top;
+  CLI::App& top_command =
+      *app.add_subcommand("top", "what a running daemon does, second by second; q quits");
+  top_command.add_option("--admin", top.admin, "its admin listener: host:port or unix:/path")
+      ->envname("SUIMON_ADMIN")
+      ->capture_default_str();
+  top_command.add_option("--token-file", top.token_file, "a file whose first token is sent along")
+      ->envname("SUIMON_ADMIN_TOKEN_FILE");
+  top_command.add_flag("--once", top.once, "print one screen, of one second, and end");
+  top_command.add_flag("--json", top.json, "print one JSON object each second, or --once");
+  top_command.callback([&] { code = suimon::app::top(top); });
+
   suimon::app::BenchOptions bench;
   CLI::App& bench_command = *app.add_subcommand(
       "bench", "decisions in this process, against the machine's own floors; 15 s, 480 MB");
