@@ -29,6 +29,7 @@ void LoopCounters::decided(DoorId door, const Verdict& verdict) {
   RequestCounters& requests = requests_of(door, verdict.ruleset);
   if (verdict.status != Verdict::Status::decided) {
     requests.errors.add();
+    if (verdict.status == Verdict::Status::store_failed) store_failures_.add();
     return;
   }
   requests.by_outcome[static_cast<std::size_t>(verdict.outcome)].add();

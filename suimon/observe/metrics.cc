@@ -185,6 +185,11 @@ void Metrics::render_store(std::string& out) const {
   describe(out, "suimon_table_overflow_total", "counter",
            "Charges that met a full table and went to their limit's overflow bucket.");
   line(out, "suimon_table_overflow_total {}", figures.overflows);
+  std::uint64_t failures = 0;
+  for (const auto& loop : loops_) failures += loop->store_failures();
+  describe(out, "suimon_store_errors_total", "counter",
+           "Requests without a verdict because the store did not answer.");
+  line(out, "suimon_store_errors_total{{store=\"{}\"}} {}", store_.name(), failures);
 }
 
 void Metrics::render_reloads(std::string& out) const {

@@ -134,5 +134,16 @@ TEST_F(MetricsTest, WhoIsRefusedMostIsSummedOverLoops) {
   EXPECT_EQ(live_.shapes()[top[0].shape].limit, "shop/a");
 }
 
+TEST_F(MetricsTest, AStoreThatDoesNotAnswerIsCounted) {
+  LoopCounters& loop = metrics_.add_loop();
+  EXPECT_TRUE(shows(R"(suimon_store_errors_total{store="reference"} 0)"));
+  Verdict verdict;
+  verdict.status = Verdict::Status::store_failed;
+  loop.decided(0, verdict);
+  verdict.status = Verdict::Status::bad_path;
+  loop.decided(0, verdict);
+  EXPECT_TRUE(shows(R"(suimon_store_errors_total{store="reference"} 1)"));
+}
+
 }  // namespace
 }  // namespace suimon
