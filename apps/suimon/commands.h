@@ -17,15 +17,7 @@ inline constexpr int kRefused = 3;
 
 struct ServeOptions {
   std::string config;
-  std::string http = "127.0.0.1:8080";
-  std::string admin = "127.0.0.1:9090";
-  std::string store = "memory://?max_keys=1000000";
-  std::string secret_file;
-  unsigned threads = 0;      // 0: one a core
-  TlsSettings tls;           // what is empty here is the policy file's to say
-  std::string log_events;    // "": what the policy says; this and the next two
-  std::string log_identify;  // none, truncated or raw
-  std::uint64_t log_per_second = 0;
+  Settings flags;  // what the command line and the environment say; the rest is the policy's to say
 };
 int serve(const ServeOptions& options);
 
@@ -57,6 +49,13 @@ struct KeyHashOptions {
   std::string previous_secret_file;     // "": none
 };
 int key_hash(const KeyHashOptions& options);
+struct TopOptions {
+  std::string admin = "127.0.0.1:9090";
+  std::string token_file;  // its first token is sent along
+  bool once = false;
+  bool json = false;
+};
+int top(const TopOptions& options);
 
 struct BenchOptions {
   std::uint64_t keys = 10'000'000;

@@ -6,6 +6,7 @@
 #include "apps/suimon/trial.h"
 #include "suimon/observe/event_line.h"
 #include "suimon/policy/explain.h"
+#include "suimon/policy/loader.h"
 
 namespace suimon::app {
 namespace {
@@ -40,21 +41,29 @@ int print_hashes(const std::string& config, const std::string& secret_file, cons
   return kGood;
 }
 
+// The first that is named.
+std::string first_of(const std::string& flag, const std::string& file, const std::string& rest) {
+  return !flag.empty() ? flag : !file.empty() ? file : rest;
+}
+
 }  // namespace
 
 int key_hash(const KeyHashOptions& options) {
   keep_memory_private();
   const auto asked = read_asked(options.attributes);
   if (!asked) return kWrongUsage;
-  const std::string path =
-      options.secret_file.empty() ? default_secret_path() : options.secret_file;
+  // Its mistakes are told when it is put on trial.
+  const StoreSettings store = load_policy(options.config).policy.settings.store;
+  const std::string path = first_of(options.secret_file, store.secret_file, default_secret_path());
   if (path.empty()) {
     app::print(stderr, "neither STATE_DIRECTORY nor HOME is set; write --secret-file FILE\n");
     return kWrongUsage;
   }
+  const std::string previous =
+      first_of(options.previous_secret_file, store.previous_secret_file, "");
   const int code = print_hashes(options.config, path, *asked, "");
-  if (code != kGood || options.previous_secret_file.empty()) return code;
-  return print_hashes(options.config, options.previous_secret_file, *asked, " previous");
+  if (code != kGood || previous.empty()) return code;
+  return print_hashes(options.config, previous, *asked, " previous");
 }
 
 }  // namespace suimon::app

@@ -11,6 +11,8 @@
 
 namespace {
 
+using suimon::Identify;
+using suimon::kIdentifyNames;
 using suimon::app::kGood;
 using suimon::app::kWrongUsage;
 
@@ -65,6 +67,23 @@ CLI::Option* config_option(CLI::App& command, std::string& config) {
       ->envname("SUIMON_CONFIG");
 }
 
+// A word of a list, and which one it is.
+CLI::Validator one_of(std::span<const std::string_view> words) {
+  return CLI::Validator(
+      [words](std::string& word) {
+        if (std::find(words.begin(), words.end(), word) != words.end()) return std::string();
+        std::string known;
+        for (const std::string_view one : words)
+          known.append(known.empty() ? "" : ", ").append(one);
+        return "\"" + word + "\" is not known; write " + known;
+      },
+      "WORD");
+}
+template <class Enum>
+Enum choice(const std::string& word, std::span<const std::string_view> words) {
+  return static_cast<Enum>(std::find(words.begin(), words.end(), word) - words.begin());
+}
+
 // The whole program; what it throws is told by main.
 int run(int argc, char** argv) {
   CLI::App app{"suimon: an exact rate limiter. It guards, replays and measures.", "suimon"};
@@ -73,47 +92,57 @@ int run(int argc, char** argv) {
   int code = kGood;
 
   suimon::app::ServeOptions serve;
+  suimon::Settings& flags = serve.flags;
   CLI::App& serve_command = *app.add_subcommand("serve", "decide for gateways and programs");
   config_option(serve_command, serve.config);
   serve_command
-      .add_option("--http", serve.http, "where checks are asked: host:port, unix:/path or off")
-      ->envname("SUIMON_HTTP")
-      ->capture_default_str();
+      .add_option("--http", flags.server.http,
+                  "where checks are asked: host:port, unix:/path or off [127.0.0.1:8080]")
+      ->envname("SUIMON_HTTP");
   serve_command
-      .add_option("--admin", serve.admin, "where operators look: host:port, unix:/path or off")
-      ->envname("SUIMON_ADMIN")
-      ->capture_default_str();
-  serve_command.add_option("--store", serve.store, "where state lives")
-      ->envname("SUIMON_STORE")
-      ->capture_default_str();
+      .add_option("--admin", flags.server.admin,
+                  "where operators look: host:port, unix:/path or off [127.0.0.1:9090]")
+      ->envname("SUIMON_ADMIN");
   serve_command
-      .add_option("--secret-file", serve.secret_file,
+      .add_option("--store", flags.store.url, "where state lives [memory://?max_keys=1000000]")
+      ->envname("SUIMON_STORE");
+  serve_command
+      .add_option("--secret-file", flags.store.secret_file,
                   "the secret that identities are hashed under; made if it is not there")
       ->envname("SUIMON_SECRET_FILE");
   serve_command
-      .add_option("--tls-cert", serve.tls.cert,
+      .add_option("--tls-cert", flags.server.tls.cert,
                   "a PEM file with the certificate and those between it and the root; with it, "
                   "TCP listeners speak TLS")
       ->envname("SUIMON_TLS_CERT");
-  serve_command.add_option("--tls-key", serve.tls.key, "a PEM file with its key")
+  serve_command.add_option("--tls-key", flags.server.tls.key, "a PEM file with its key")
       ->envname("SUIMON_TLS_KEY");
   serve_command
-      .add_option("--tls-client-ca", serve.tls.client_ca,
+      .add_option("--tls-client-ca", flags.server.tls.client_ca,
                   "a PEM file: callers must show a certificate that one of these signed")
       ->envname("SUIMON_TLS_CLIENT_CA");
-  serve_command.add_option("--threads", serve.threads, "event loops; 0 means one a core")
-      ->envname("SUIMON_THREADS")
-      ->check(CLI::Range(0, 256))
-      ->capture_default_str();
   serve_command
-      .add_option("--log-events", serve.log_events, "where refusals go: a file, stderr or off")
+      .add_option("--admin-token-file", flags.server.admin_token_file,
+                  "the tokens of those who may change state by the admin listener, one a line")
+      ->envname("SUIMON_ADMIN_TOKEN_FILE");
+  serve_command
+      .add_option("--threads", flags.server.threads, "event loops; 0 means one a core [0]")
+      ->envname("SUIMON_THREADS")
+      ->check(CLI::Range(0, 256));
+  serve_command
+      .add_option("--log-events", flags.log.events, "where refusals go: a file, stderr or off")
       ->envname("SUIMON_LOG_EVENTS");
   serve_command
-      .add_option("--log-identify", serve.log_identify,
-                  "what they show of a client beside its hash: none, truncated or raw")
-      ->envname("SUIMON_LOG_IDENTIFY");
+      .add_option_function<std::string>(
+          "--log-identify",
+          [&](const std::string& word) {
+            flags.log.identify = choice<Identify>(word, kIdentifyNames);
+          },
+          "what they show of a client beside its hash: none, truncated or raw [none]")
+      ->envname("SUIMON_LOG_IDENTIFY")
+      ->check(one_of(kIdentifyNames));
   serve_command
-      .add_option("--log-events-per-second", serve.log_per_second,
+      .add_option("--log-events-per-second", flags.log.per_second,
                   "how many of a second are written, 1 to 10000")
       ->envname("SUIMON_LOG_EVENTS_PER_SECOND")
       ->check(CLI::Range(1, 10'000));
@@ -180,6 +209,18 @@ int run(int argc, char** argv) {
   replay_command.add_flag("--json", replay.json, "print one JSON object");
   replay_command.add_flag("--show-keys", replay.show_keys, "print clients as they are, not hashed");
   replay_command.callback([&] { code = suimon::run_replay(replay, std::cout, std::cerr); });
+
+  suimon::app::TopOptions top;
+  CLI::App& top_command =
+      *app.add_subcommand("top", "what a running daemon does, second by second; q quits");
+  top_command.add_option("--admin", top.admin, "its admin listener: host:port or unix:/path")
+      ->envname("SUIMON_ADMIN")
+      ->capture_default_str();
+  top_command.add_option("--token-file", top.token_file, "a file whose first token is sent along")
+      ->envname("SUIMON_ADMIN_TOKEN_FILE");
+  top_command.add_flag("--once", top.once, "print one screen, of one second, and end");
+  top_command.add_flag("--json", top.json, "print one JSON object each second, or --once");
+  top_command.callback([&] { code = suimon::app::top(top); });
 
   suimon::app::BenchOptions bench;
   CLI::App& bench_command = *app.add_subcommand(

@@ -15,8 +15,12 @@ const WallClock wall_clock;
 }  // namespace
 
 Worker::Worker(const LivePolicy& policy, Store& store, LoopCounters& counters, Observer& observer,
-               const Clock& clock, const std::atomic<bool>& ready)
-    : loop_(clock), counters_(counters), ready_(ready), engine_(policy, store, observer, clock) {
+               const Clock& clock, const std::atomic<bool>& ready, const TimeoutSettings& timeouts)
+    : loop_(clock),
+      counters_(counters),
+      ready_(ready),
+      timeouts_(timeouts),
+      engine_(policy, store, observer, clock) {
   loop_.on_wake_end([this] { count_connections(); });
 }
 
@@ -35,6 +39,8 @@ bool Worker::is_proxied(const std::optional<Address>& peer) {
 void Worker::open_http(net::Fd listener, std::size_t max_connections, const net::LiveTls* tls) {
   net::ServerLimits limits;
   limits.max_connections = max_connections;
+  limits.header_timeout = timeouts_.header.value_or(limits.header_timeout);
+  limits.idle_timeout = timeouts_.idle.value_or(limits.idle_timeout);
   http_door_ =
       std::make_unique<door::HttpDoor>(loop_, engine_, counters_, kHttpDoor, ready_, wall_clock);
   http_ = std::make_unique<door::HttpServer>(
@@ -43,16 +49,15 @@ void Worker::open_http(net::Fd listener, std::size_t max_connections, const net:
                     kHttp1});
 }
 
-void Worker::open_admin(net::Fd listener, std::function<std::string()> metrics,
-                        const net::LiveTls* tls) {
+void Worker::open_admin(net::Fd listener, door::AdminParts parts, const net::LiveTls* tls) {
   constexpr std::size_t kFew = 256;  // operators and scrapers
   net::ServerLimits limits;
   limits.max_connections = kFew;
   limits.idle_timeout = std::chrono::seconds(20);
-  admin_door_ = std::make_unique<door::AdminDoor>(std::move(metrics), ready_);
+  admin_door_ = std::make_unique<door::AdminDoor>(loop_, std::move(parts));
   admin_ = std::make_unique<door::HttpServer>(loop_, std::move(listener), *admin_door_,
-                                              door::HttpLimits{.body_bytes = 4096}, limits,
-                                              unix_seconds, net::Greeting{{}, tls, kHttp1});
+                                              door::HttpLimits{.body_bytes = std::size_t{64} << 10},
+                                              limits, unix_seconds, net::Greeting{{}, tls, kHttp1});
 }
 
 void Worker::start() {

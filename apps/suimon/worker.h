@@ -1,4 +1,5 @@
-// One event loop with its thread, engine and doors.
+// One event loop with its thread, engine and doors. The admin door has a loop of its own: nothing
+// that happens there holds up a decision.
 #pragma once
 
 #include <atomic>
@@ -22,12 +23,12 @@ inline constexpr std::array<std::string_view, 2> kListenerNames = {"http", "admi
 class Worker {
  public:
   Worker(const LivePolicy& policy, Store& store, LoopCounters& counters, Observer& observer,
-         const Clock& clock, const std::atomic<bool>& ready);
+         const Clock& clock, const std::atomic<bool>& ready, const TimeoutSettings& timeouts);
   ~Worker();
 
   // Before start(). `tls` may be null: plain.
   void open_http(net::Fd listener, std::size_t max_connections, const net::LiveTls* tls);
-  void open_admin(net::Fd listener, std::function<std::string()> metrics, const net::LiveTls* tls);
+  void open_admin(net::Fd listener, door::AdminParts parts, const net::LiveTls* tls);
 
   void start();
   // Takes up the policy in force, also when no request comes. Any thread.
@@ -48,6 +49,7 @@ class Worker {
   net::Loop loop_;
   LoopCounters& counters_;
   const std::atomic<bool>& ready_;
+  const TimeoutSettings timeouts_;
   Engine engine_;
   std::unique_ptr<door::HttpDoor> http_door_;
   std::unique_ptr<door::AdminDoor> admin_door_;

@@ -1,23 +1,15 @@
 #include "suimon/door/check_body.h"
 
-#include <simdjson.h>
-
-#include <algorithm>
 #include <cmath>
-#include <cstring>
+
+#include "suimon/door/json_text.h"
 
 namespace suimon::door {
 namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 20;
-
-std::string quoted(std::string_view text) {
-  constexpr std::size_t kShown = 64;
-  std::string out = "\"" + std::string(text.substr(0, kShown));
-  return out + (text.size() > kShown ? "...\"" : "\"");
-}
+constexpr std::size_t kMostIdBytes = 256;
 
 // A whole number, also one that is written with a fraction of 0, as some languages do.
 bool read_cost(const dom::element& value, std::uint64_t& cost) {
@@ -30,33 +22,15 @@ bool read_cost(const dom::element& value, std::uint64_t& cost) {
   return true;
 }
 
-// Reads the attributes of one check, or says what is wrong with them.
-std::string read_attributes(const dom::element& value, std::vector<Attribute>& attributes,
-                            Check& check) {
-  dom::object members;
-  if (value.get_object().get(members) != simdjson::SUCCESS) {
-    return "attributes must be an object, such as {\"client_ip\": \"203.0.113.9\"}";
-  }
-  check.first_attribute = attributes.size();
-  for (const auto& [name, text] : members) {
-    std::string_view read;
-    if (text.get_string().get(read) != simdjson::SUCCESS) {
-      return "attributes." + std::string(name.substr(0, 64)) + " must be a string";
-    }
-    for (std::size_t i = check.first_attribute; i < attributes.size(); ++i) {
-      if (attributes[i].name == name) return "attributes has " + quoted(name) + " twice";
-    }
-    if (attributes.size() - check.first_attribute == Request::kMostAttributes) {
-      return "attributes has more than 64 members; name only those that limits look at";
-    }
-    attributes.push_back({name, read});
-  }
-  check.attribute_count = attributes.size() - check.first_attribute;
-  return {};
+std::string read_id(const dom::element& value, std::string_view& id) {
+  const bool text = value.get_string().get(id) == simdjson::SUCCESS;
+  if (text && !id.empty() && id.size() <= kMostIdBytes) return {};
+  return "id must be a string of 1 to 256 bytes that names this refund and no other";
 }
 
+// `id` is there for a refund only.
 std::string read_check(const dom::element& element, std::vector<Attribute>& attributes,
-                       Check& check) {
+                       Check& check, std::string_view* id = nullptr) {
   dom::object members;
   if (element.get_object().get(members) != simdjson::SUCCESS) {
     return "a check must be an object, such as {\"attributes\": {\"client_ip\": \"203.0.113.9\"}}";
@@ -64,13 +38,17 @@ std::string read_check(const dom::element& element, std::vector<Attribute>& attr
   bool seen_domain = false;
   bool seen_attributes = false;
   bool seen_cost = false;
+  bool seen_id = false;
   for (const auto& [name, value] : members) {
-    bool* seen = name == "domain"       ? &seen_domain
-                 : name == "attributes" ? &seen_attributes
-                 : name == "cost"       ? &seen_cost
-                                        : nullptr;
+    bool* seen = name == "domain"                ? &seen_domain
+                 : name == "attributes"          ? &seen_attributes
+                 : name == "cost"                ? &seen_cost
+                 : id != nullptr && name == "id" ? &seen_id
+                                                 : nullptr;
     if (seen == nullptr) {
-      return "unknown member " + quoted(name) + "; a check has domain, attributes and cost";
+      return "unknown member " + quoted(name) +
+             (id == nullptr ? "; a check has domain, attributes and cost"
+                            : "; a refund has id, domain, attributes and cost");
     }
     if (*seen) return "the member " + quoted(name) + " stands twice";
     *seen = true;
@@ -80,48 +58,39 @@ std::string read_check(const dom::element& element, std::vector<Attribute>& attr
     if (seen == &seen_cost && !read_cost(value, check.cost)) {
       return "cost must be a whole number, 0 or more";
     }
+    std::string mistake;
+    if (seen == &seen_id) mistake = read_id(value, *id);
     if (seen == &seen_attributes) {
-      if (std::string mistake = read_attributes(value, attributes, check); !mistake.empty()) {
-        return mistake;
-      }
+      check.first_attribute = attributes.size();
+      mistake = read_attributes(value, attributes);
+      check.attribute_count = attributes.size() - check.first_attribute;
     }
+    if (!mistake.empty()) return mistake;
+  }
+  if (id != nullptr && !seen_id) {
+    return "id is missing: a name for this refund, so that the same one is not given back twice";
   }
   return {};
 }
 
 }  // namespace
 
-struct CheckReader::Json {
-  dom::parser parser{kMostBytes};
-  std::vector<char> padded;  // simdjson reads a little beyond the end
-
-  Result<dom::element> parse(std::string_view body) {
-    if (body.size() > kMostBytes) return failure("the body is longer than 1 MiB");
-    padded.resize(std::max(padded.size(), body.size() + simdjson::SIMDJSON_PADDING));
-    std::memcpy(padded.data(), body.data(), body.size());
-    std::memset(padded.data() + body.size(), 0, simdjson::SIMDJSON_PADDING);
-    dom::element element;
-    const auto error = parser.parse(padded.data(), body.size(), false).get(element);
-    if (error == simdjson::NUMBER_ERROR) {
-      return failure("a number in the body is malformed, or an integer of more than 64 bits");
-    }
-    if (error != simdjson::SUCCESS) {
-      return failure(std::string("the body is not JSON: ") + simdjson::error_message(error));
-    }
-    return element;
-  }
-};
-
-CheckReader::CheckReader() : json_(std::make_unique<Json>()) {}
+CheckReader::CheckReader() : json_(std::make_unique<JsonText>()) {}
 CheckReader::~CheckReader() = default;
 
-Result<const Check*> CheckReader::read_one(std::string_view body) {
+Result<const Check*> CheckReader::read_one(std::string_view body) { return read(body, nullptr); }
+
+Result<const Check*> CheckReader::read_refund(std::string_view body, std::string_view& id) {
+  return read(body, &id);
+}
+
+Result<const Check*> CheckReader::read(std::string_view body, std::string_view* id) {
   checks_.resize(1);
   checks_[0] = Check{};
   attributes_.clear();
   auto element = json_->parse(body);
   if (!element) return tl::unexpected(element.error());
-  std::string mistake = read_check(*element, attributes_, checks_[0]);
+  std::string mistake = read_check(*element, attributes_, checks_[0], id);
   if (!mistake.empty()) return failure(std::move(mistake));
   return &checks_[0];
 }

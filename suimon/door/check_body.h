@@ -19,6 +19,8 @@
 
 namespace suimon::door {
 
+class JsonText;
+
 // One element: a request, or what is wrong with it.
 struct Check {
   std::string_view domain;
@@ -38,6 +40,9 @@ class CheckReader {
   // Reads one check. The views live until the next read.
   Result<const Check*> read_one(std::string_view body);
 
+  // Reads a refund: a check with an `id` of its own.
+  Result<const Check*> read_refund(std::string_view body, std::string_view& id);
+
   // Reads an array of checks; a mistake in one element concerns that element only.
   Result<std::span<const Check>> read_batch(std::string_view body);
 
@@ -49,9 +54,9 @@ class CheckReader {
   }
 
  private:
-  struct Json;
+  Result<const Check*> read(std::string_view body, std::string_view* id);
 
-  std::unique_ptr<Json> json_;
+  std::unique_ptr<JsonText> json_;
   std::vector<Check> checks_;
   std::vector<Attribute> attributes_;
 };

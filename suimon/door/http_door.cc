@@ -2,8 +2,8 @@
 
 #include <charconv>
 
-#include "suimon/base/text.h"
 #include "suimon/door/http_pending.h"
+#include "suimon/door/media_type.h"
 #include "suimon/door/openapi.h"
 #include "suimon/reply/body.h"
 #include "suimon/reply/headers.h"
@@ -11,15 +11,6 @@
 
 namespace suimon::door {
 namespace {
-
-// The names of types mean the same in any case (RFC 9110 section 8.3.1).
-bool is_json(std::string_view content_type) {
-  constexpr std::string_view kSuffix = "+json";
-  const std::string_view type = content_type.substr(0, content_type.find_first_of("; "));
-  return content_type.empty() || equal_ignoring_case(type, "application/json") ||
-         (type.size() > kSuffix.size() &&
-          equal_ignoring_case(type.substr(type.size() - kSuffix.size()), kSuffix));
-}
 
 // RFC 9457 bodies have their own type; a client that asks for plain JSON and not for it gets that.
 bool wants_plain_json(std::string_view accept) {

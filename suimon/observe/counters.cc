@@ -29,12 +29,17 @@ void LoopCounters::decided(DoorId door, const Verdict& verdict) {
   RequestCounters& requests = requests_of(door, verdict.ruleset);
   if (verdict.status != Verdict::Status::decided) {
     requests.errors.add();
+    if (verdict.status == Verdict::Status::store_failed) store_failures_.add();
     return;
   }
   requests.by_outcome[static_cast<std::size_t>(verdict.outcome)].add();
   for (std::size_t i = 0; i < verdict.applied.size(); ++i) {
     const auto outcome = static_cast<std::size_t>(verdict.outcome_of(i));
     (*limits_)[verdict.applied[i].bucket->shape].by_outcome[outcome].add();
+    if (i < verdict.decisions.size() && !verdict.decisions[i].allowed()) [[unlikely]] {
+      const Charge& charge = verdict.charges[i];
+      top_keys_.add(charge.shape, charge.key, verdict.decisions[i].at());
+    }
   }
   for (std::size_t i = 0; i < verdict.shadows.applied.size(); ++i) {
     LimitCounters& limit = (*limits_)[verdict.shadows.applied[i].bucket->shape];

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "suimon/engine/observer.h"
+#include "suimon/observe/top_keys.h"
 
 namespace suimon {
 
@@ -96,6 +97,10 @@ class LoopCounters final : public Observer {
 
   const LimitCounters& limit(ShapeNumber number) const { return (*limits_)[number]; }
   const DurationCounters& durations(DoorId door) const { return durations_[door]; }
+  // Requests that got no verdict because the store did not answer.
+  std::uint64_t store_failures() const { return store_failures_.value(); }
+  // Who was refused most of late.
+  const TopKeys& top_keys() const { return top_keys_; }
 
   // Calls `use` for every domain and door that has been asked for.
   template <class Use>
@@ -110,6 +115,8 @@ class LoopCounters final : public Observer {
   std::unique_ptr<std::array<LimitCounters, Shapes::kMost>> limits_;
   std::array<DurationCounters, kMostDoors> durations_;
   std::array<ConnectionCounters, kMostDoors> connections_;
+  Counter store_failures_;
+  TopKeys top_keys_;
   mutable std::mutex mutex_;  // held to add to requests_ and to read it from elsewhere
   std::vector<std::unique_ptr<RequestCounters>> requests_;  // a handful: one a domain and door
 };

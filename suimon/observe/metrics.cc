@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -37,6 +38,25 @@ void Metrics::reloaded(bool successful, std::int64_t unix_seconds) {
   (successful ? reloads_ok_ : reloads_failed_).fetch_add(1, std::memory_order_relaxed);
   last_reload_ok_.store(successful, std::memory_order_relaxed);
   if (successful) last_success_.store(unix_seconds, std::memory_order_relaxed);
+}
+
+std::vector<TopKey> Metrics::top_keys(Instant now) const {
+  std::map<Key, TopKey> merged;
+  for (const auto& loop : loops_) {
+    loop->top_keys().each(now, [&](const TopKey& found) {
+      TopKey& sum =
+          merged.try_emplace(found.key, TopKey{found.key, found.shape, 0, 0}).first->second;
+      sum.at_least += found.at_least;
+      sum.at_most += found.at_most;
+    });
+  }
+  std::vector<TopKey> keys;
+  keys.reserve(merged.size());
+  for (const auto& [key, found] : merged) keys.push_back(found);
+  std::stable_sort(keys.begin(), keys.end(), [](const TopKey& a, const TopKey& b) {
+    return std::pair(a.at_least, a.at_most) > std::pair(b.at_least, b.at_most);
+  });
+  return keys;
 }
 
 std::string Metrics::render() const {
@@ -184,6 +204,11 @@ void Metrics::render_store(std::string& out) const {
   describe(out, "suimon_table_overflow_total", "counter",
            "Charges that met a full table and went to their limit's overflow bucket.");
   line(out, "suimon_table_overflow_total {}", figures.overflows);
+  std::uint64_t failures = 0;
+  for (const auto& loop : loops_) failures += loop->store_failures();
+  describe(out, "suimon_store_errors_total", "counter",
+           "Requests without a verdict because the store did not answer.");
+  line(out, "suimon_store_errors_total{{store=\"{}\"}} {}", store_.name(), failures);
 }
 
 void Metrics::render_reloads(std::string& out) const {

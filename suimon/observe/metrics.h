@@ -37,6 +37,9 @@ class Metrics {
 
   std::string render() const;
 
+  // The keys that were refused most of late, of all loops together, the most certain first.
+  std::vector<TopKey> top_keys(Instant now) const;
+
  private:
   void render_requests(std::string& out) const;
   void render_limits(std::string& out) const;

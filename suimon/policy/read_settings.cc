@@ -107,8 +107,7 @@ void read_log(const Node& node, Reading& reading) {
   check_keys(node, kLogWords, mistakes);
   read_text(node, "events", "events: /var/log/suimon/refusals.jsonl", log.events, mistakes);
   if (const Entry* identify = node.find("identify")) {
-    constexpr std::string_view kChoices[] = {"none", "truncated", "raw"};
-    const auto choice = read_word(identify->value, "identify", kChoices, mistakes);
+    const auto choice = read_word(identify->value, "identify", kIdentifyNames, mistakes);
     if (choice) log.identify = static_cast<Identify>(*choice);
   }
   if (const Entry* rate = node.find("per_second")) {

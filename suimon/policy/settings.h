@@ -4,9 +4,11 @@
 // can go first and a default last. Values are checked where they are used, when the program starts.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "suimon/base/clock.h"
 
@@ -45,6 +47,7 @@ struct StoreSettings {
 
 // How much of a client the log of refusals shows.
 enum class Identify : std::uint8_t { none, truncated, raw };
+inline constexpr std::array<std::string_view, 3> kIdentifyNames = {"none", "truncated", "raw"};
 
 struct LogSettings {
   std::optional<std::string> events;  // where refusals go: a file, stderr or off

@@ -13,6 +13,8 @@ How a page marks what is tested, after the language of a code block:
     console served         its curl commands are sent to `suimon serve --config examples/limits.yaml`,
                            started anew for each block and asked in place of 127.0.0.1:8080; every
                            answer that is shown with its head has one Date, of any value
+    console admin          the same, and asked in place of 127.0.0.1:9090 its admin listener, where
+                           $TOKEN is a token that it knows
 
 SUIMON names the program, or SUIMON_BUILD its folder.
 """
@@ -35,6 +37,7 @@ LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^()\s]+)\)")
 HEADING = re.compile(r"^(#{1,6}) +(.+?) *$")
 RUN = re.compile(r"suimon (check|explain|validate|replay) ")
 CURL = re.compile(r"curl ")
+TOKEN = "a-token-for-the-examples"
 DATE = re.compile(r"^Date: [A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$", re.MULTILINE)
 
 
@@ -191,15 +194,25 @@ class Served:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SUIMON")}
         self.process = subprocess.Popen(
             [SUIMON, "serve", "--config", "examples/limits.yaml", "--http", "127.0.0.1:0",
-             "--admin", "off", "--threads", "1"],
+             "--admin", "127.0.0.1:0", "--threads", "1", "--secret-file", self.file(home, "secret", "5" * 32),
+             "--admin-token-file", self.file(home, "tokens", TOKEN)],
             cwd=home, env={**environment, "STATE_DIRECTORY": str(home)}, stderr=subprocess.PIPE, text=True)
-        self.address = None
+        self.address = self.admin = None
         for line in self.process.stderr:
             if found := re.search(r"http listens on (\S+)", line):
                 self.address = found[1]
+            if found := re.search(r"admin listens on (\S+)", line):
+                self.admin = found[1]
             if " ready: " in line:
                 return
         raise AssertionError("suimon serve ended before it was ready")
+
+    @staticmethod
+    def file(home, name, text):
+        """A file that only its owner may read; the same secret each time makes the same hashes."""
+        (home / name).touch(mode=0o600)
+        (home / name).write_text(text + "\n", encoding="utf-8")
+        return home / name
 
     def stop(self):
         self.process.terminate()
@@ -265,7 +278,8 @@ class Examples(unittest.TestCase):
         for page in documentation():
             home = self.folder_of(page)
             served = None
-            for block, line, command, printed in page.commands(("console", "served"), CURL):
+            commands = [*page.commands(("console", "served"), CURL), *page.commands(("console", "admin"), CURL)]
+            for block, line, command, printed in commands:
                 count += 1
                 if served is None or served.block is not block:
                     if served:
@@ -273,7 +287,8 @@ class Examples(unittest.TestCase):
                     served = Served(home, block)
                 with self.subTest(f"{page.name}:{line}: {command}"):
                     asked = command.replace("127.0.0.1:8080", served.address)
-                    got = subprocess.run(["bash", "-c", asked], stdout=subprocess.PIPE,
+                    asked = asked.replace("127.0.0.1:9090", served.admin)
+                    got = subprocess.run(["bash", "-c", asked], env={**os.environ, "TOKEN": TOKEN}, stdout=subprocess.PIPE,
                                          stderr=subprocess.DEVNULL, timeout=60, text=True).stdout
                     got = got.replace("\r", "")
                     dates = re.findall(r"(?mi)^date *:", got)

@@ -131,5 +131,31 @@ TEST_F(MetricsTest, WhatAShadowWouldRefuseIsCountedApart) {
   EXPECT_TRUE(shows(R"(suimon_requests_total{door="http",domain="shop",verdict="allowed"} 3)"));
 }
 
+TEST_F(MetricsTest, WhoIsRefusedMostIsSummedOverLoops) {
+  LoopCounters& one = metrics_.add_loop();
+  LoopCounters& two = metrics_.add_loop();
+  EXPECT_TRUE(metrics_.top_keys(Instant{}).empty());
+  ask(one);
+  EXPECT_TRUE(metrics_.top_keys(Instant{}).empty()) << "who is allowed is nobody's business";
+  ask(one);
+  ask(two);
+  ask(two);
+  const auto top = metrics_.top_keys(Instant{});
+  ASSERT_EQ(top.size(), 1U);
+  EXPECT_EQ(top[0].at_least, 3U);
+  EXPECT_EQ(live_.shapes()[top[0].shape].limit, "shop/a");
+}
+
+TEST_F(MetricsTest, AStoreThatDoesNotAnswerIsCounted) {
+  LoopCounters& loop = metrics_.add_loop();
+  EXPECT_TRUE(shows(R"(suimon_store_errors_total{store="reference"} 0)"));
+  Verdict verdict;
+  verdict.status = Verdict::Status::store_failed;
+  loop.decided(0, verdict);
+  verdict.status = Verdict::Status::bad_path;
+  loop.decided(0, verdict);
+  EXPECT_TRUE(shows(R"(suimon_store_errors_total{store="reference"} 1)"));
+}
+
 }  // namespace
 }  // namespace suimon

@@ -144,5 +144,12 @@ TEST(PathPattern, MistakesSayTheirCure) {
   EXPECT_NE(PathPattern::make("v1").error().text.find("must begin with /"), std::string::npos);
 }
 
+TEST(PathPattern, IsWrittenDownNormalized) {
+  for (const char* text : {"/", "/**", "/v1/*/x", "/v1/**/x*y/", "/a%2Fb"}) {
+    EXPECT_EQ(PathPattern::make(text)->text(), text);
+  }
+  EXPECT_EQ(PathPattern::make("/%761//x")->text(), "/v1/x");
+}
+
 }  // namespace
 }  // namespace suimon

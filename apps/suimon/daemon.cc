@@ -1,0 +1,260 @@
+#include "apps/suimon/daemon.h"
+
+#include <fmt/core.h>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <csignal>
+#include <ctime>
+#include <thread>
+
+#include "apps/suimon/events.h"
+#include "apps/suimon/fingerprint.h"
+#include "apps/suimon/load.h"
+#include "apps/suimon/log.h"
+#include "apps/suimon/notify.h"
+#include "apps/suimon/reload_answer.h"
+#include "apps/suimon/secret.h"
+#include "apps/suimon/settings.h"
+#include "apps/suimon/signals.h"
+#include "apps/suimon/token_file.h"
+#include "suimon/store/stores.h"
+
+namespace suimon::app {
+namespace {
+
+constexpr Duration kDrainGrace = std::chrono::seconds(10);
+// So long a client that keeps its connection may still send a request, which is then answered with
+// "Connection: close"; after it, idle connections are ended.
+constexpr Duration kIdleGrace = std::chrono::milliseconds(500);
+
+Result<Secret> secret_for(const StoreSettings& settings) {
+  if (!settings.secret_file.empty()) return load_or_make_secret(settings.secret_file);
+  const std::string path = default_secret_path();
+  auto secret =
+      path.empty() ? failure("neither STATE_DIRECTORY nor HOME is set") : load_or_make_secret(path);
+  if (secret) return secret;
+  // State in memory ends with the process anyway, so a secret that ends with it will do.
+  spdlog::warn("{}; hashing under a secret for this run only", secret.error().text);
+  return random_secret();
+}
+
+// Raises the limit on descriptors and says how many connections each loop may hold.
+std::size_t places_per_loop(std::size_t threads) {
+  const std::size_t kept = 64 + 4 * threads;  // for loops, listeners, files and a store
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const std::size_t most = limit.rlim_cur > 2 * kept ? limit.rlim_cur - kept : limit.rlim_cur / 4;
+  return std::clamp<std::size_t>(most / threads, 4, net::ServerLimits{}.max_connections);
+}
+
+int complain(int code, std::string_view text) {
+  spdlog::error("{}", text);
+  return code;
+}
+
+}  // namespace
+
+int Daemon::run() {
+  keep_memory_private();
+  const Hash128 loaded = content_fingerprint(options_.config);
+  auto policy = load_or_explain(options_.config);
+  if (!policy) return kWrongUsage;
+  settings_ = chosen(options_.flags, policy->settings);
+  // Before the first thread, so that all of them leave the signals to this one.
+  std::signal(SIGPIPE, SIG_IGN);
+  const Signals signals(loop_, {SIGTERM, SIGINT, SIGHUP},
+                        [this](int number) { on_signal(number); });
+  set_up_log();
+  if (!signals) return complain(kFailed, "the system refuses a signalfd");
+  if (const int code = start(std::move(*policy), loaded); code != kGood) return code;
+  loop_.run();
+  reloader_->close();
+  drain();
+  for (const auto& worker : workers_) worker->stop();
+  if (events_) events_->stop();
+  spdlog::info("stopped");
+  return kGood;
+}
+
+// Opens all that the settings name, and serves from then on.
+int Daemon::start(Policy policy, const Hash128& loaded) {
+  if (const int code = open(); code != kGood) return code;
+  reloader_ = std::make_unique<Reloader>(loop_, options_.config, loaded, policy.settings, *policy_,
+                                         *metrics_, [this] { reloaded(); });
+  const auto installed = policy_->install(std::move(policy), clock_.now());
+  if (!installed) {
+    return complain(kWrongUsage, options_.config + ": " + installed.error().text);
+  }
+  metrics_->reloaded(true, std::time(nullptr));
+  if (const int code = open_listeners(); code != kGood) return code;
+  reloader_->watch();
+  for (const auto& worker : workers_) worker->start();
+  if (events_) events_->start();
+  ready_.store(true, std::memory_order_release);
+  spdlog::info("ready: {} limit{} from {}, {} thread{}", installed->added.size(),
+               installed->added.size() == 1 ? "" : "s", options_.config, deciding_,
+               deciding_ == 1 ? "" : "s");
+  notify_ready();
+  return kGood;
+}
+
+int Daemon::open() {
+  auto store = open_store(settings_.store.url.value_or(kDefaultStore));
+  if (!store) return complain(kWrongUsage, store.error().text);
+  const auto secret = secret_for(settings_.store);
+  if (!secret) return complain(kWrongUsage, secret.error().text);
+  auto tokens = load_admin_tokens(settings_.server.admin_token_file);
+  if (!tokens) return complain(kWrongUsage, tokens.error().text);
+  auto events = open_event_log(settings_.log, clock_);
+  if (!events) return complain(kWrongUsage, events.error().text);
+  if (auto read = certificates_.start(settings_.server.tls); !read) {
+    return complain(kWrongUsage, read.error().text);
+  }
+  store_ = std::move(*store);
+  admin_tokens_ = std::move(*tokens);
+  events_ = std::move(*events);
+  policy_ = std::make_unique<LivePolicy>(*store_, *secret);
+  metrics_ = std::make_unique<Metrics>(*policy_, *store_, kListenerNames, kDoors, SUIMON_VERSION);
+  return kGood;
+}
+
+Worker& Daemon::add_worker(LoopCounters& counters, Observer& observer) {
+  return *workers_.emplace_back(std::make_unique<Worker>(
+      *policy_, *store_, counters, observer, clock_, ready_, settings_.server.timeouts));
+}
+
+int Daemon::open_listeners() {
+  const auto http = net::parse_listen_address(settings_.server.http.value_or(kDefaultHttp));
+  const auto admin = net::parse_listen_address(settings_.server.admin.value_or(kDefaultAdmin));
+  if (!http) return complain(kWrongUsage, "--http: " + http.error().text);
+  if (!admin) return complain(kWrongUsage, "--admin: " + admin.error().text);
+  if (http->kind == net::ListenAddress::Kind::off) {
+    spdlog::warn("--http is off: nobody can ask for a decision");
+  }
+  unsigned threads = settings_.server.threads.value_or(0);
+  if (threads == 0) threads = std::thread::hardware_concurrency();
+  threads = std::clamp(threads, 1U, 256U);
+  for (; deciding_ < threads; ++deciding_) {
+    LoopCounters& counters = metrics_->add_loop();
+    add_worker(counters, events_ ? static_cast<Observer&>(events_->add_loop(counters)) : counters);
+  }
+  if (http->kind != net::ListenAddress::Kind::off) {
+    if (auto opened = open_http(*http); !opened) {
+      return complain(kFailed, "http: " + opened.error().text);
+    }
+  }
+  if (admin->kind != net::ListenAddress::Kind::off) {
+    if (auto opened = open_admin(*admin); !opened) {
+      return complain(kFailed, "admin: " + opened.error().text);
+    }
+  }
+  return kGood;
+}
+
+Result<void> Daemon::open_admin(const net::ListenAddress& address) {
+  auto listener = net::open_listener(address, /*reuse_port=*/false);
+  if (!listener) return tl::unexpected(listener.error());
+  const net::LiveTls* const tls = tls_of(address);
+  spdlog::info("admin listens on {}{}", net::bound_address(*listener), tls ? " with TLS" : "");
+  socket_files_.push_back(std::make_unique<net::SocketFile>(address));
+  LoopCounters& counters = metrics_->add_loop();
+  add_worker(counters, counters)
+      .open_admin(
+          std::move(*listener),
+          {.policy = *policy_,
+           .store = *store_,
+           .metrics = *metrics_,
+           .ready = ready_,
+           .tokens = std::move(admin_tokens_),
+           .more_metrics = [this] { return event_metrics(events_.get()) + dropped_lines(); },
+           .reload = [this](door::Reloaded told) { return ask_for_reload(std::move(told)); },
+           .audit = [](std::string_view line) { spdlog::info("audit {}", line); },
+           .unix_seconds = [] { return std::time(nullptr); }},
+          tls);
+  return {};
+}
+
+// A TCP port is shared by one listener a loop; a unix socket is one listener for all.
+Result<void> Daemon::open_http(const net::ListenAddress& address) {
+  const bool tcp = address.kind == net::ListenAddress::Kind::tcp;
+  const std::size_t places = places_per_loop(workers_.size());
+  // Without this a second daemon on the same port would take half of the requests in silence.
+  if (tcp && address.port != 0) {
+    if (auto probe = net::open_listener(address, /*reuse_port=*/false); !probe) {
+      return tl::unexpected(probe.error());
+    }
+  }
+  auto first = net::open_listener(address, tcp);
+  if (!first) return tl::unexpected(first.error());
+  const std::string bound = net::bound_address(*first);
+  const net::LiveTls* const tls = tls_of(address);
+  spdlog::info("http listens on {}{}", bound, tls ? " with TLS" : "");
+  if (!tcp) socket_files_.push_back(std::make_unique<net::SocketFile>(address));
+  const auto chosen_port =
+      tcp ? net::parse_listen_address(bound) : Result<net::ListenAddress>(address);
+  if (!chosen_port) return tl::unexpected(chosen_port.error());
+  for (std::size_t i = 1; i < workers_.size(); ++i) {
+    auto next = tcp ? net::open_listener(*chosen_port, true) : net::share(*first);
+    if (!next) return tl::unexpected(next.error());
+    workers_[i]->open_http(std::move(*next), places, tls);
+  }
+  workers_.front()->open_http(std::move(*first), places, tls);
+  return {};
+}
+
+// For the admin door, on its thread.
+bool Daemon::ask_for_reload(door::Reloaded told) {
+  return reloader_->request(
+      [told = std::move(told)](const Reloaded& done) { told(reload_answer(done)); });
+}
+
+// After each reload, good or bad.
+void Daemon::reloaded() {
+  for (const auto& worker : workers_) worker->refresh_policy();
+  if (events_) events_->reopen();
+  certificates_.reload(policy_->current()->settings.server.tls);
+}
+
+void Daemon::on_signal(int number) {
+  if (number == SIGHUP) {
+    if (reloader_) reloader_->request([](const Reloaded&) {});
+  } else if (!ending_) {
+    ending_ = true;
+    loop_.stop();
+  } else {
+    at_once_ = true;
+  }
+}
+
+// Answers what is under way and lets the clients go; a second signal or the end of the grace
+// period ends it at once.
+void Daemon::drain() {
+  ready_.store(false, std::memory_order_release);
+  spdlog::info("draining: no new connections");
+  notify_stopping();
+  for (const auto& worker : workers_) worker->drain();
+  constexpr int kStepMs = 20;
+  const Instant begin = clock_.now();
+  const Instant end = begin + settings_.server.timeouts.drain.value_or(kDrainGrace);
+  for (;;) {
+    loop_.poll_once(kStepMs);
+    if (clock_.now() >= begin + kIdleGrace) {
+      for (const auto& worker : workers_) worker->close_idle();
+    }
+    const bool any_open = std::any_of(workers_.begin(), workers_.end(), [](const auto& worker) {
+      return worker->connections() != 0;
+    });
+    if (!any_open) return;
+    if (at_once_ || clock_.now() >= end) {
+      spdlog::warn("closing connections that were still open");
+      return;
+    }
+  }
+}
+
+}  // namespace suimon::app

@@ -1,0 +1,41 @@
+#include "apps/suimon/settings.h"
+
+#include "apps/suimon/tls.h"
+
+namespace suimon::app {
+namespace {
+
+template <class Value>
+void choose(const std::optional<Value>& flag, std::optional<Value>& setting) {
+  if (flag) setting = flag;
+}
+void choose(const std::string& flag, std::string& setting) {
+  if (!flag.empty()) setting = flag;
+}
+
+}  // namespace
+
+Settings chosen(const Settings& flags, const Settings& file) {
+  Settings all = file;
+  choose(flags.server.http, all.server.http);
+  choose(flags.server.grpc, all.server.grpc);
+  choose(flags.server.resp, all.server.resp);
+  choose(flags.server.admin, all.server.admin);
+  choose(flags.server.threads, all.server.threads);
+  all.server.tls = chosen_tls(flags.server.tls, file.server.tls);
+  choose(flags.server.timeouts.header, all.server.timeouts.header);
+  choose(flags.server.timeouts.idle, all.server.timeouts.idle);
+  choose(flags.server.timeouts.drain, all.server.timeouts.drain);
+  choose(flags.server.admin_token_file, all.server.admin_token_file);
+  choose(flags.store.url, all.store.url);
+  choose(flags.store.password_file, all.store.password_file);
+  choose(flags.store.secret_file, all.store.secret_file);
+  choose(flags.store.previous_secret_file, all.store.previous_secret_file);
+  choose(flags.store.when_full, all.store.when_full);
+  choose(flags.log.events, all.log.events);
+  choose(flags.log.identify, all.log.identify);
+  choose(flags.log.per_second, all.log.per_second);
+  return all;
+}
+
+}  // namespace suimon::app
