@@ -270,6 +270,16 @@ class Mistakes(TlsTest):
                          SUIMON_TLS_KEY=str(self.folder / "other.pem"))
         self.assertIn("other.pem", told)
 
+    def test_the_policy_file_may_name_them_and_a_flag_beats_it(self):
+        written = PER_ADDRESS + "server: {tls: {cert: %s, key: %s}}\n"
+        self.daemon = self.suimon(written % (self.certificate, self.key))
+        self.assertEqual(self.forward(self.client()), 200)
+        self.daemon.stop()
+        other = self.authority.sign("other")
+        self.daemon = self.suimon(written % other, extra=["--tls-cert", self.certificate, "--tls-key", self.key])
+        subject = dict(pair[0] for pair in self.client().socket.getpeercert()["subject"])
+        self.assertEqual(subject["commonName"], "server")
+
     def test_an_expired_certificate_is_warned_of(self):
         self.certificate, self.key = self.authority.sign("old", days=-1)
         self.start()
