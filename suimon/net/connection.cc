@@ -237,7 +237,7 @@ void Connection::on_timer(Instant now) {
   timer_ = {};
   if (deadline_ <= now) {
     if (wait_ != Wait::client_closes) ++server_.timed_out_;
-    if (wait_ != Wait::rest_of_request || ended_) return close();
+    if (wait_ != Wait::rest_of_request || ended_ || greeting()) return close();
     in_session_ = true;
     session_->on_timeout(*this);
     in_session_ = false;

@@ -24,7 +24,7 @@ class Scene {
     for (const Mistake& mistake : loaded.mistakes) ADD_FAILURE() << mistake.to_string();
     EXPECT_TRUE(live_.install(std::move(loaded.policy), clock.now()));
     engine_ = std::make_unique<Engine>(live_, *store_, counters_, clock);
-    door_ = std::make_unique<HttpDoor>(loop_, *engine_, counters_, DoorId{0}, ready_);
+    door_ = std::make_unique<HttpDoor>(loop_, *engine_, counters_, DoorId{0}, ready_, clock);
     auto listener = net::open_listener(*net::parse_listen_address("127.0.0.1:0"), true);
     address_ = net::bound_address(*listener);
     server_ = std::make_unique<HttpServer>(loop_, std::move(*listener), *door_, HttpLimits{},
