@@ -104,7 +104,8 @@ int Daemon::start(Policy policy, const Hash128& loaded) {
 }
 
 int Daemon::open() {
-  auto store = open_store(settings_.store.url.value_or(kDefaultStore));
+  auto store = open_store(settings_.store.url.value_or(kDefaultStore),
+                          settings_.store.when_full.value_or(WhenFull::share));
   if (!store) return complain(kWrongUsage, store.error().text);
   const auto secret = secret_for(settings_.store);
   if (!secret) return complain(kWrongUsage, secret.error().text);

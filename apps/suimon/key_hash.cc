@@ -4,7 +4,7 @@
 #include "apps/suimon/print.h"
 #include "apps/suimon/secret.h"
 #include "apps/suimon/trial.h"
-#include "suimon/observe/event_line.h"
+#include "suimon/core/key_text.h"
 #include "suimon/policy/explain.h"
 #include "suimon/policy/loader.h"
 

@@ -13,6 +13,8 @@ namespace {
 
 using suimon::Identify;
 using suimon::kIdentifyNames;
+using suimon::kWhenFullNames;
+using suimon::WhenFull;
 using suimon::app::kGood;
 using suimon::app::kWrongUsage;
 
@@ -106,6 +108,16 @@ int run(int argc, char** argv) {
   serve_command
       .add_option("--store", flags.store.url, "where state lives [memory://?max_keys=1000000]")
       ->envname("SUIMON_STORE");
+  serve_command
+      .add_option_function<std::string>(
+          "--when-full",
+          [&](const std::string& word) {
+            flags.store.when_full = choice<WhenFull>(word, kWhenFullNames);
+          },
+          "what a newcomer gets when every place belongs to somebody who is limited: share, refuse "
+          "or pardon [share]")
+      ->envname("SUIMON_WHEN_FULL")
+      ->check(one_of(kWhenFullNames));
   serve_command
       .add_option("--secret-file", flags.store.secret_file,
                   "the secret that identities are hashed under; made if it is not there")

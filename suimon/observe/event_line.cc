@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "suimon/base/json.h"
+#include "suimon/core/key_text.h"
 
 namespace suimon {
 namespace {
@@ -39,8 +40,6 @@ void append_time(std::string& out, std::int64_t unix_ns) {
       static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), time.hours().count(),
       time.minutes().count(), time.seconds().count(), time.subseconds().count());
 }
-
-std::string key_text(const Key& key) { return fmt::format("{:016x}{:016x}", key.high, key.low); }
 
 void append_event(std::string& out, const Event& event, std::span<const std::string_view> doors,
                   Identify identify, Duration wall_minus_boot) {

@@ -15,9 +15,6 @@ namespace suimon {
 // from 1970.
 void append_time(std::string& out, std::int64_t unix_ns);
 
-// The hash by which logs, stores and `suimon key-hash` know a client of one limit: 32 digits.
-std::string key_text(const Key& key);
-
 // Appends the event and a line feed. `wall_minus_boot` makes Unix time of the instants of
 // decisions; `client` is written unless `identify` is none.
 void append_event(std::string& out, const Event& event, std::span<const std::string_view> doors,

@@ -94,8 +94,7 @@ void read_store(const Node& node, Reading& reading) {
   read_text(node, "previous_secret_file", "previous_secret_file: suimon.secret.old",
             store.previous_secret_file, mistakes);
   if (const Entry* full = node.find("when_full")) {
-    constexpr std::string_view kChoices[] = {"share", "refuse", "pardon"};
-    const auto choice = read_word(full->value, "when_full", kChoices, mistakes);
+    const auto choice = read_word(full->value, "when_full", kWhenFullNames, mistakes);
     if (choice) store.when_full = static_cast<WhenFull>(*choice);
   }
 }

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "suimon/base/clock.h"
+#include "suimon/core/when_full.h"
 
 namespace suimon {
 
@@ -33,9 +34,6 @@ struct ServerSettings {
   TimeoutSettings timeouts;
   std::string admin_token_file;  // who may change state by the admin listener
 };
-
-// What a newcomer gets when every place in the table is taken by somebody who is limited.
-enum class WhenFull : std::uint8_t { share, refuse, pardon };
 
 struct StoreSettings {
   std::optional<std::string> url;

@@ -3,7 +3,7 @@
 namespace suimon {
 
 Result<std::unique_ptr<Store>> MemoryStore::open(const Options& options) {
-  auto table = table::Table::make({.keys = options.max_keys});
+  auto table = table::Table::make({.keys = options.max_keys, .when_full = options.when_full});
   if (!table) return tl::unexpected(table.error());
   return std::unique_ptr<Store>(new MemoryStore(std::move(*table)));
 }

@@ -13,6 +13,7 @@ class MemoryStore final : public Store {
  public:
   struct Options {
     std::uint64_t max_keys = 1'000'000;  // 1 to 2^32
+    WhenFull when_full = WhenFull::share;
   };
 
   static Result<std::unique_ptr<Store>> open(const Options& options);

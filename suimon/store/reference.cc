@@ -14,6 +14,7 @@ struct ReferenceStore::Place {
   Shard* shard = nullptr;
   Key key;
   std::uint32_t entry = kAbsent;  // in shard->entries
+  bool unkept = false;            // there is no place for it, and nothing is shared
 
   static constexpr std::uint32_t kAbsent = ~std::uint32_t{0};
   bool operator==(const Place& other) const { return shard == other.shard && key == other.key; }
@@ -36,7 +37,8 @@ std::uint64_t shard_count(const ReferenceStore::Options& options) {
 }  // namespace
 
 ReferenceStore::ReferenceStore(const Options& options)
-    : shard_mask_(shard_count(options) - 1),
+    : when_full_(options.when_full),
+      shard_mask_(shard_count(options) - 1),
       keys_per_shard_(std::max<std::uint64_t>(1, options.max_keys / (shard_mask_ + 1))),
       shards_(shard_mask_ + 1),
       shapes_(std::make_unique<std::array<std::atomic<const Shape*>, Shapes::kMost>>()) {}
@@ -69,14 +71,22 @@ void ReferenceStore::take_group(Group& group, Instant now) {
   const auto end = std::unique(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count));
   for (auto shard = order.begin(); shard != end; ++shard) (*shard)->mutex.lock();
 
+  std::array<Charge, kMostCharges> unkept;
   std::unique_lock<std::mutex> overflow_lock(overflow_.mutex, std::defer_lock);
   for (std::size_t i = 0; i < count; ++i) {
     Place& place = places[i];
     if (has_place(place, places.first(i), now)) continue;
+    overflows_.fetch_add(1, std::memory_order_relaxed);
+    if (when_full_ != WhenFull::share) {
+      place.unkept = true;
+      unkept[i] = *place.charge;
+      unkept[i].max_wait = Duration(0);  // what is not kept cannot be waited for either
+      place.charge = &unkept[i];
+      continue;
+    }
     if (!overflow_lock) overflow_lock.lock();
     place.shard = &overflow_;
     place.key = overflow_key(*shape_of(*place.charge));
-    overflows_.fetch_add(1, std::memory_order_relaxed);
   }
   std::array<Account, kMostCharges> accounts;
   for (std::size_t i = 0; i < count; ++i) {
@@ -85,7 +95,7 @@ void ReferenceStore::take_group(Group& group, Instant now) {
   }
   group.taken = decide_jointly<Ledger, LedgerView>({accounts.data(), count});
   for (std::size_t i = 0; i < count; ++i) {
-    if (accounts[i].step.writes) keep(places[i], accounts[i]);
+    if (accounts[i].step.writes && !places[i].unkept) keep(places[i], accounts[i]);
     group.decisions[i] = accounts[i].step.decision;
   }
   for (auto shard = order.begin(); shard != end; ++shard) (*shard)->mutex.unlock();
@@ -158,6 +168,12 @@ void ReferenceStore::drop(Shard& shard, std::uint32_t at) {
 // is looked up when it is over; and under the locks no entry is in a newer shape than its reader.
 ReferenceStore::Account ReferenceStore::open(Place& place, Instant now) {
   const LedgerView shape{&shape_of(*place.charge)->newest()};
+  if (place.unkept) {
+    return {.charge = place.charge,
+            .shape = shape,
+            .stored = stand_in<Ledger>(when_full_, shape.algorithm(), shape.scale(), now),
+            .now = now};
+  }
   const Shard& shard = *place.shard;
   const auto found = shard.index.find(place.key);
   if (found == shard.index.end()) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "suimon/core/joint.h"
+#include "suimon/core/when_full.h"
 #include "suimon/store/store.h"
 
 namespace suimon {
@@ -27,6 +28,7 @@ class ReferenceStore final : public Store {
   struct Options {
     std::uint64_t max_keys = 1'000'000;  // 1 to 2^32
     unsigned shards = 64;                // rounded down to a power of two; fewer for few keys
+    WhenFull when_full = WhenFull::share;
   };
 
   explicit ReferenceStore(const Options& options);
@@ -71,6 +73,7 @@ class ReferenceStore final : public Store {
   Account open(Place& place, Instant now);
   void keep(const Place& place, const Account& account);
 
+  const WhenFull when_full_;
   std::uint64_t shard_mask_;
   std::uint64_t keys_per_shard_;
   std::vector<Shard> shards_;

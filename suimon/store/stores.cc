@@ -27,16 +27,17 @@ Result<std::uint64_t> max_keys_of(std::string_view scheme, std::string_view para
   return keys;
 }
 
-Result<std::unique_ptr<Store>> open_memory(std::string_view parameters) {
+Result<std::unique_ptr<Store>> open_memory(std::string_view parameters, WhenFull when_full) {
   const auto keys = max_keys_of("memory", parameters);
   if (!keys) return tl::unexpected(keys.error());
-  return MemoryStore::open({.max_keys = *keys});
+  return MemoryStore::open({.max_keys = *keys, .when_full = when_full});
 }
 
-Result<std::unique_ptr<Store>> open_reference(std::string_view parameters) {
+Result<std::unique_ptr<Store>> open_reference(std::string_view parameters, WhenFull when_full) {
   const auto keys = max_keys_of("reference", parameters);
   if (!keys) return tl::unexpected(keys.error());
-  return std::make_unique<ReferenceStore>(ReferenceStore::Options{.max_keys = *keys});
+  return std::make_unique<ReferenceStore>(
+      ReferenceStore::Options{.max_keys = *keys, .when_full = when_full});
 }
 
 constexpr StoreKind kStores[] = {
@@ -48,13 +49,13 @@ constexpr StoreKind kStores[] = {
 
 std::span<const StoreKind> registered_stores() { return kStores; }
 
-Result<std::unique_ptr<Store>> open_store(std::string_view url) {
+Result<std::unique_ptr<Store>> open_store(std::string_view url, WhenFull when_full) {
   const auto colon = url.find("://");
   for (const StoreKind& kind : kStores) {
     if (colon == std::string_view::npos || url.substr(0, colon) != kind.scheme) continue;
     std::string_view rest = url.substr(colon + 3);
     if (!rest.empty() && rest.front() == '?') rest.remove_prefix(1);
-    return kind.open(rest);
+    return kind.open(rest, when_full);
   }
   std::string known;
   for (const StoreKind& kind : kStores) known += " " + std::string(kind.scheme) + "://";

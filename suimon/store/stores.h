@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "suimon/core/when_full.h"
 #include "suimon/result.h"
 #include "suimon/store/store.h"
 
@@ -14,12 +15,13 @@ namespace suimon {
 
 struct StoreKind {
   std::string_view scheme;  // what stands before "://"
-  Result<std::unique_ptr<Store>> (*open)(std::string_view parameters);
+  Result<std::unique_ptr<Store>> (*open)(std::string_view parameters, WhenFull when_full);
 };
 
 std::span<const StoreKind> registered_stores();
 
 // Opens the store that the URL names. The error says which part of the URL is wrong.
-Result<std::unique_ptr<Store>> open_store(std::string_view url);
+Result<std::unique_ptr<Store>> open_store(std::string_view url,
+                                          WhenFull when_full = WhenFull::share);
 
 }  // namespace suimon

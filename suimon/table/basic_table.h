@@ -10,7 +10,8 @@
 //   - Memory is fixed. A state that is full again equals an absent one and gives way. When none of
 //   a
 //     new key's places is free, who owes the smallest share of its capacity goes, never who is
-//     limited; when all are limited, the newcomer is charged to its limit's one overflow bucket.
+//     limited; when all are limited, the newcomer is charged to its limit's one overflow bucket (or
+//     what else WhenFull says).
 //   - A thread that is stopped at any step holds up nobody.
 #pragma once
 
@@ -21,6 +22,7 @@
 
 #include "suimon/base/inline_vector.h"
 #include "suimon/core/joint.h"
+#include "suimon/core/when_full.h"
 #include "suimon/table/claims.h"
 #include "suimon/table/cures.h"
 #include "suimon/table/places.h"
@@ -30,7 +32,8 @@ namespace suimon::table {
 template <class Steps, Cures kCures = Cures{}>
 class BasicTable {
  public:
-  explicit BasicTable(const Memory& memory) : memory_(memory), places_(memory), claims_(memory) {}
+  explicit BasicTable(const Memory& memory, WhenFull when_full = WhenFull::share)
+      : memory_(memory), places_(memory), claims_(memory), when_full_(when_full) {}
 
   // Where a key's state nearly always is: `low` is key.low. Begins to fetch it, so that what is
   // done next hides the time that takes.
@@ -123,7 +126,10 @@ class BasicTable {
         if (arrival == Arrival::decided) return out.allowed();
         if (arrival == Arrival::nowhere) {
           Steps::count(memory_.shards, &Shard::overflows, 1);
-          return take_at(own_of(charge).overflow, charge, out, now);
+          if (when_full_ == WhenFull::share) {
+            return take_at(own_of(charge).overflow, charge, out, now);
+          }
+          return take_of_nothing(charge, out, now);
         }
       } else if (step(*found.slot, found.seen, charge, out, now)) {
         return out.allowed();
@@ -207,11 +213,13 @@ class BasicTable {
     bool absent = false;   // no state yet
     bool claimed = false;  // by another decision
     bool marked = false;   // `seen` is a mark of ours
+    bool unkept = false;   // there is no place for it, and nothing is shared
     bool other_tier = false;
   };
   struct Group {
     InlineVector<Account<Word, ShapeView>, kMostCharges> accounts;
     InlineVector<Spot, kMostCharges> spots;
+    InlineVector<Charge, kMostCharges> unkept;
   };
 
   // The slot in the two first lines whose id is exactly this; null: elsewhere, or nowhere.
@@ -302,6 +310,20 @@ class BasicTable {
     }
   }
 
+  // A newcomer for whom there is no place, where nothing is shared.
+  bool take_of_nothing(const Charge& charge, Decision& out, Instant now) const {
+    const ShapeView shape = newest(charge.shape);
+    const Word word = stand_in<Word>(when_full_, shape.algorithm(), shape.scale(), now);
+    out = decide(shape, word, unkept(charge), now).decision;
+    return out.allowed();
+  }
+  // What is not kept cannot be waited for either.
+  static Charge unkept(const Charge& charge) {
+    Charge at_once = charge;
+    at_once.max_wait = Duration(0);
+    return at_once;
+  }
+
   // A new key: finds a place, marks it, looks whether the key is alone, and makes it live.
   Arrival arrive(const Candidates& key, const typename Places<Steps, kCures>::Found& found,
                  const Charge& charge, Decision& out, Instant now) {
@@ -382,13 +404,14 @@ class BasicTable {
   bool writes(Group& group, std::size_t spot);
   bool settle_claims(Group& group);
   Placing place_newcomers(Group& group, Instant now);
-  void send_to_overflow(Group& group, std::size_t spot);
+  void send_elsewhere(Group& group, std::size_t spot);
   void drop_marks(Group& group);
   bool commit(Group& group, Instant now);
 
   Memory memory_;
   Places<Steps, kCures> places_;
   Claims<Steps> claims_;
+  WhenFull when_full_;
 };
 
 }  // namespace suimon::table

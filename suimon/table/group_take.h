@@ -110,6 +110,9 @@ bool BasicTable<Steps, kCures>::open(Group& group, Instant now) {
         const Reading reading = read_in(account.shape, live, now);
         account.stored = reading.word;
         spot.other_tier = spot.other_tier || reading.other_tier;
+      } else if (spot.unkept) {
+        account.stored =
+            stand_in<Word>(when_full_, account.shape.algorithm(), account.shape.scale(), now);
       } else if (spot.own == nullptr) {
         const Start begin = start(account.shape, now, places_.horizon());
         account.stored = begin.word;
@@ -166,8 +169,8 @@ bool BasicTable<Steps, kCures>::settle_claims(Group& group) {
   return settled;
 }
 
-// A marked and verified place for every new key that is to be written. Who finds none is charged to
-// the limit's overflow bucket from here on.
+// A marked and verified place for every new key that is to be written. Who finds none goes
+// elsewhere from here on.
 template <class Steps, Cures kCures>
 typename BasicTable<Steps, kCures>::Placing BasicTable<Steps, kCures>::place_newcomers(
     Group& group, Instant now) {
@@ -177,11 +180,11 @@ typename BasicTable<Steps, kCures>::Placing BasicTable<Steps, kCures>::place_new
   }
   for (std::size_t i = 0; i < group.spots.size(); ++i) {
     Spot& spot = group.spots[i];
-    if (!spot.absent || spot.own != nullptr || !writes(group, i)) continue;
+    if (!spot.absent || spot.own != nullptr || spot.unkept || !writes(group, i)) continue;
     if (spot.slot == nullptr) {
       const ShapeView shape = ShapeView(memory_.shapes, spot.charge->shape).newest();
       const Placing placing = find_place(spot.key, shape, now, taken.all(), spot.slot, spot.seen);
-      if (placing == Placing::full) send_to_overflow(group, i);
+      if (placing == Placing::full) send_elsewhere(group, i);
       if (placing != Placing::marked) return placing;
       taken.emplace_back(spot.slot);
     }
@@ -191,17 +194,26 @@ typename BasicTable<Steps, kCures>::Placing BasicTable<Steps, kCures>::place_new
   return Placing::marked;
 }
 
-// From here on the spot is its limit's overflow bucket; two of one limit become one spot.
+// From here on the spot is its limit's overflow bucket, and two of one limit become one spot; or
+// nothing is kept of it.
 template <class Steps, Cures kCures>
-void BasicTable<Steps, kCures>::send_to_overflow(Group& group, std::size_t spot) {
-  Slot* const overflow = &own_of(*group.spots[spot].charge).overflow;
-  std::size_t place = 0;
-  while (place < group.spots.size() && group.spots[place].own != overflow) ++place;
-  if (place == group.spots.size()) place = spot;
-  group.spots[spot].own = overflow;
+void BasicTable<Steps, kCures>::send_elsewhere(Group& group, std::size_t spot) {
+  std::size_t place = spot;
+  if (when_full_ == WhenFull::share) {
+    Slot* const overflow = &own_of(*group.spots[spot].charge).overflow;
+    place = 0;
+    while (place < group.spots.size() && group.spots[place].own != overflow) ++place;
+    if (place == group.spots.size()) place = spot;
+    group.spots[spot].own = overflow;
+  } else {
+    group.spots[spot].unkept = true;
+  }
   for (auto& account : group.accounts) {
     if (account.place != spot) continue;
     account.place = place;
+    if (group.spots[spot].unkept) {
+      account.charge = &group.unkept.emplace_back(unkept(*account.charge));
+    }
     Steps::count(memory_.shards, &Shard::overflows, 1);
   }
 }
@@ -221,7 +233,7 @@ bool BasicTable<Steps, kCures>::commit(Group& group, Instant now) {
   for (const bool own : {false, true}) {
     for (std::size_t i = 0; i < group.spots.size(); ++i) {
       const Spot& spot = group.spots[i];
-      if ((spot.own != nullptr) != own) continue;
+      if ((spot.own != nullptr) != own || (spot.unkept && spot.absent)) continue;
       const Account<Word, ShapeView>* last = nullptr;
       for (const auto& account : group.accounts) {
         if (account.place == i && account.step.writes) last = &account;

@@ -13,11 +13,13 @@ Result<Table> Table::make(const Options& options) {
   }
   auto region = Region::make(Memory::bytes_for(size), options.shared);
   if (!region) return tl::unexpected(region.error());
-  return Table(std::move(*region), size);
+  return Table(std::move(*region), size, options.when_full);
 }
 
-Table::Table(Region region, const Size& size)
-    : region_(std::move(region)), memory_(Memory::at(region_.data(), size)), basic_(memory_) {}
+Table::Table(Region region, const Size& size, WhenFull when_full)
+    : region_(std::move(region)),
+      memory_(Memory::at(region_.data(), size)),
+      basic_(memory_, when_full) {}
 
 Result<void> Table::adopt(std::span<const Shape* const> shapes) {
   for (const Shape* shape : shapes) {

@@ -34,6 +34,7 @@ class Table {
     std::uint32_t shapes = Shapes::kMost;
     std::uint32_t descriptors = 320;  // decisions over several states under way at once
     bool shared = false;              // forked processes share it, instead of copying it
+    WhenFull when_full = WhenFull::share;
   };
 
   // Fails when the system has not the memory.
@@ -80,7 +81,7 @@ class Table {
   std::span<const std::byte> bytes() const { return region_.bytes(); }
 
  private:
-  Table(Region region, const Size& size);
+  Table(Region region, const Size& size, WhenFull when_full);
   Result<void> adopt_one(const Shape& shape);
 
   Region region_;

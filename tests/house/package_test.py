@@ -57,7 +57,9 @@ class Packages(unittest.TestCase):
         here = self.root / "suimon"
         for name in ("usr/lib/systemd/system/suimon.service", "usr/share/man/man1/suimon-serve.1.gz",
                      "usr/share/bash-completion/completions/suimon", "usr/share/doc/suimon/copyright",
-                     "usr/share/suimon/nginx/suimon.conf"):
+                     "usr/share/suimon/nginx/suimon.conf",
+                     "usr/share/suimon/limits.schema.json", "usr/share/suimon/prometheus/alerts.yaml",
+                     "usr/share/suimon/grafana/suimon.json"):
             self.assertTrue((here / name).is_file(), name)
         unit = (here / "usr/lib/systemd/system/suimon.service").read_text()
         self.assertIn("\nExecStart=/usr/bin/suimon serve --config /etc/suimon/limits.yaml\n", unit)

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "suimon/core/key_text.h"
 #include "suimon/engine/engine.h"
 #include "suimon/observe/event_line.h"
 #include "suimon/policy/loader.h"

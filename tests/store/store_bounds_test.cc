@@ -130,6 +130,57 @@ TEST_P(StoreBounds, NewcomersOfOneGroupShareTheOverflowBucket) {
   EXPECT_EQ(s.apply(Op::take, 1, at(0s), key_number(3)).remaining(), 0u);
 }
 
+// Where the policy wants it so, a newcomer without a place is refused, and nobody else is touched.
+TEST_P(StoreBounds, ANewcomerWithoutAPlaceMayBeRefused) {
+  StoreWithLimit s(bounded(1), {5, per_second(1)}, Instant::min(), WhenFull::refuse);
+  ASSERT_TRUE(s.apply(Op::take, 5, at(0s), kA).allowed());
+  fill(s, 1, at(0s));
+  const std::uint64_t before = s.store->figures().overflows;
+  const Decision refused = s.apply(Op::take, 2, at(0s), key_number(1));
+  EXPECT_TRUE(refused.limited());
+  EXPECT_EQ(refused.retry_after(), 2s);
+  EXPECT_EQ(refused.remaining(), 0u);
+  EXPECT_TRUE(s.apply(Op::reserve, 1, at(0s), key_number(1), 1h).limited());
+  EXPECT_EQ(s.store->figures().overflows, before + 2);
+  EXPECT_TRUE(s.apply(Op::take, 6, at(0s), key_number(1)).never());
+  // All or none: what is left of a client that is known is not spent for a newcomer.
+  EXPECT_TRUE(s.apply(Op::take, 0, at(1s), kA).allowed());
+  const std::array pair{Charge{.key = kA, .shape = s.shape},
+                        Charge{.key = key_number(2), .shape = s.shape}};
+  std::array<Decision, 2> decisions;
+  bool taken = true;
+  ASSERT_TRUE(take_group(*s.store, pair, decisions, at(1s), &taken));
+  EXPECT_FALSE(taken);
+  EXPECT_TRUE(decisions[0].allowed());
+  EXPECT_TRUE(decisions[1].limited());
+  EXPECT_EQ(s.apply(Op::peek, 0, at(1s), kA).remaining(), 1u);
+}
+
+// Or he is let through, as often as he comes, and nothing is kept of him.
+TEST_P(StoreBounds, ANewcomerWithoutAPlaceMayBePardoned) {
+  StoreWithLimit s(bounded(1), {5, per_day(1)}, Instant::min(), WhenFull::pardon);
+  ASSERT_TRUE(s.apply(Op::take, 5, at(0s), kA).allowed());
+  fill(s, 1, at(0s));
+  const StoreFigures before = s.store->figures();
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(s.apply(Op::take, 2, at(0s), key_number(1)).remaining(), 3u);
+  }
+  EXPECT_EQ(s.store->figures().overflows, before.overflows + 20);
+  EXPECT_TRUE(s.apply(Op::take, 6, at(0s), key_number(1)).never());
+  EXPECT_TRUE(s.apply(Op::take, 1, at(0s), kA).limited());
+  EXPECT_EQ(s.store->figures().entries, before.entries);
+  // Beside a client that is known and limited, in one request: refused, whatever the other hears.
+  const std::array pair{Charge{.key = kA, .shape = s.shape},
+                        Charge{.key = key_number(2), .shape = s.shape}};
+  std::array<Decision, 2> decisions;
+  bool taken = true;
+  ASSERT_TRUE(take_group(*s.store, pair, decisions, at(0s), &taken));
+  EXPECT_FALSE(taken);
+  // And beside one who is not: both.
+  const Charge free{.key = kA, .amount = 5, .shape = s.shape};
+  EXPECT_TRUE(take_one(*s.store, free, at(120h)).allowed());
+}
+
 // A limit without a key has one state for everybody, which no flood can take away.
 TEST_P(StoreBounds, TheStateOfALimitWithoutAKeyIsNeverLost) {
   StoreWithLimit s(bounded(100), {1'000'000, per_day(1)});

@@ -55,8 +55,9 @@ inline Decision take_one(Store& store, const Charge& charge, Instant now) {
 
 // A store with one limit, and its shapes.
 struct StoreWithLimit {
-  StoreWithLimit(const std::string& url, const Limit& limit, Instant since = Instant::min()) {
-    auto opened = open_store(url);
+  StoreWithLimit(const std::string& url, const Limit& limit, Instant since = Instant::min(),
+                 WhenFull when_full = WhenFull::share) {
+    auto opened = open_store(url, when_full);
     if (!opened) throw std::invalid_argument(opened.error().text);
     store = std::move(*opened);
     change(limit, since);

@@ -241,7 +241,8 @@ class Reloads(AdminTest):
     def test_a_reload_answers_when_it_is_done(self):
         self.daemon.write(POLICY.replace("capacity: 3", "capacity: 7").replace("name: orders", "name: buys"))
         answer = self.admin("/v1/reload", token=TOKEN)
-        self.assertEqual(answer.json(), {"added": ["shop/buys"], "changed": ["shop/per-user"], "removed": ["shop/orders"]})
+        self.assertEqual(answer.json(), {"added": ["shop/buys"], "changed": ["shop/per-user"], "removed": ["shop/orders"], "unchanged": 0,
+                                         "needs_restart": []})
         self.assertEqual(self.remaining(), 7)
         self.assertEqual(self.admin("/v1/reload", token=TOKEN).json(), {"added": [], "changed": [], "removed": []})
 
