@@ -6,11 +6,11 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
+#include "suimon/core/key_text.h"
 #include "suimon/net/fd.h"
 
 namespace suimon::app {
@@ -33,21 +33,16 @@ Result<Secret> read_secret(const net::Fd& file, const std::string& path) {
   }
   char text[kDigits + 2] = {};
   const ssize_t length = ::read(file.get(), text, sizeof text);
-  Secret secret;
-  const auto half = [&](std::size_t from, std::uint64_t& out) {
-    const char* const end = text + from + kDigits / 2;
-    const auto [stop, error] = std::from_chars(text + from, end, out, 16);
-    return error == std::errc{} && stop == end;
-  };
-  const bool sized = length == static_cast<ssize_t>(kDigits) ||
-                     (length == static_cast<ssize_t>(kDigits) + 1 && text[kDigits] == '\n');
-  if (!sized || !half(0, secret.key.k0) || !half(kDigits / 2, secret.key.k1)) {
+  std::string_view digits(text, length < 0 ? 0 : static_cast<std::size_t>(length));
+  if (digits.ends_with('\n')) digits.remove_suffix(1);
+  const auto key = parse_key_text(digits);
+  if (!key) {
     return failure(
         fmt::format("secret file {} does not hold 32 hexadecimal digits; "
                     "remove it, and a new one is made",
                     path));
   }
-  return secret;
+  return Secret{{key->high, key->low}};
 }
 
 }  // namespace
@@ -78,7 +73,7 @@ Result<Secret> load_or_make_secret(const std::string& path) {
   std::error_code ignored;  // the open below says what is wrong
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   const Secret secret = random_secret();
-  const std::string text = fmt::format("{:016x}{:016x}\n", secret.key.k0, secret.key.k1);
+  const std::string text = key_text({secret.key.k0, secret.key.k1}) + "\n";
   // Written beside and then linked into place, so that nobody ever reads half a secret and of
   // two processes that start at once both use the same.
   const std::string beside = fmt::format("{}.{:016x}", path, random_secret().key.k0);

@@ -1,4 +1,5 @@
-// How a Key is written for people and programs: 32 hexadecimal digits, in lower case.
+// How a Key is written for people and programs: 32 hexadecimal digits, in lower case. The secret's
+// file has the same form.
 //
 // Thread rule: pure functions.
 #pragma once

@@ -17,7 +17,13 @@ std::optional<int> read_status(const Node& node, std::string_view what, Mistakes
   const auto text = text_of(node, what, std::string(what) + ": 503", mistakes);
   if (!text) return std::nullopt;
   for (const int status : kDenyStatuses) {
-    if (*text == std::to_string(status)) return status;
+    if (*text != std::to_string(status)) continue;
+    if (status == 200) {
+      mistakes.warn(node.at, std::string(what) +
+                                 ": 200 lets a proxy pass everything; it is for callers of "
+                                 "/v1/check that read `allowed`");
+    }
+    return status;
   }
   mistakes.add(node.at, std::string(what) + ": " + shown(*text) +
                             " is no status of a refusal; write 429, 503, 403 or 200");

@@ -10,12 +10,13 @@
 #include "suimon/core/when_full.h"
 #include "suimon/result.h"
 #include "suimon/store/store.h"
+#include "suimon/store/store_url.h"
 
 namespace suimon {
 
 struct StoreKind {
   std::string_view scheme;  // what stands before "://"
-  Result<std::unique_ptr<Store>> (*open)(std::string_view parameters, WhenFull when_full);
+  Result<std::unique_ptr<Store>> (*open)(const StoreUrl& url, WhenFull when_full);
 };
 
 std::span<const StoreKind> registered_stores();

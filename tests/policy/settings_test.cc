@@ -76,6 +76,12 @@ TEST(Answers, AShadowRefusesNobodySoItsStatusIsDoubted) {
             "f:4:67: `deny` does nothing while shadow: true refuses nobody");
 }
 
+TEST(Answers, ARefusalWithStatus200IsDoubted) {
+  EXPECT_EQ(warning(policy("responses: {deny_status: 200}\n")),
+            "f:3:26: deny_status: 200 lets a proxy pass everything; it is for callers of /v1/check "
+            "that read `allowed`");
+}
+
 TEST(Aliases, AnotherNameBringsTheAttribute) {
   const Ruleset rules = ruleset(policy("aliases: {remote_user: user, uid: user}\n"));
   ASSERT_EQ(rules.aliases.size(), 2U);

@@ -30,6 +30,18 @@ class Refusals(NginxTest):
         self.assertIsNone(answer.field("X-Suimon-Verdict"))
         self.assertEqual(len(self.application.seen), 3, "a refused request never reaches the application")
 
+    def test_other_header_dialects_are_handed_on_too(self):
+        self.start(THREE_A_DAY.replace("limits:", "responses: {headers: [x-ratelimit]}\nlimits:"))
+        for left in ("2", "1", "0"):
+            answer = self.get("/items")
+            fields = [answer.field(f"X-RateLimit-{name}") for name in ("Limit", "Remaining")]
+            self.assertEqual((answer.status, fields), (200, ["3", left]))
+            self.assertTrue(0 < int(answer.field("X-RateLimit-Reset")) <= 3 * 86400)
+            self.assertIsNone(answer.field("RateLimit"))
+        answer = self.get("/items")
+        self.assertEqual((answer.status, answer.field("X-RateLimit-Remaining")), (429, "0"))  # once
+        self.assertIsNone(answer.field("RateLimit"))
+
     def test_the_sentence_is_in_the_callers_language(self):
         self.start()
         self.assertEqual(self.statuses(3), [200] * 3)
