@@ -72,6 +72,7 @@ int check(const CheckOptions& options) {
   if (!asked) return kWrongUsage;
   const auto trial = Trial::open(options.config, random_secret(), Instant{*at});
   if (!trial) return kWrongUsage;
+  doubt_names(*asked, trial->engine().policy());
   ManualClock& clock = trial->clock();
   Engine& engine = trial->engine();
   Heard heard{options.language, {}, false, nullptr};

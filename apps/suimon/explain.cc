@@ -139,6 +139,7 @@ int explain(const ExplainOptions& options) {
   if (!asked) return kWrongUsage;
   const auto trial = Trial::open(options.config, random_secret());
   if (!trial) return kWrongUsage;
+  doubt_names(*asked, trial->engine().policy());
 
   // Looked at without taking, so that the state is what a client would find.
   struct Heard {

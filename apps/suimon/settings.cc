@@ -1,6 +1,8 @@
 #include "apps/suimon/settings.h"
 
 #include "apps/suimon/tls.h"
+#include "suimon/net/address.h"
+#include "suimon/store/stores.h"
 
 namespace suimon::app {
 namespace {
@@ -36,6 +38,17 @@ Settings chosen(const Settings& flags, const Settings& file) {
   choose(flags.log.identify, all.log.identify);
   choose(flags.log.per_second, all.log.per_second);
   return all;
+}
+
+Result<void> readable(const Settings& settings) {
+  for (const auto& [name, address] :
+       {std::pair("http", &settings.server.http), std::pair("admin", &settings.server.admin)}) {
+    if (!*address) continue;
+    if (const auto read = net::parse_listen_address(**address); !read) {
+      return failure(std::string("server: {") + name + ": ...}: " + read.error().text);
+    }
+  }
+  return settings.store.url ? check_store_url(*settings.store.url) : Result<void>{};
 }
 
 }  // namespace suimon::app

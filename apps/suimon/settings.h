@@ -5,6 +5,7 @@
 #pragma once
 
 #include "suimon/policy/settings.h"
+#include "suimon/result.h"
 
 namespace suimon::app {
 
@@ -15,5 +16,8 @@ inline constexpr const char* kDefaultStore = "memory://?max_keys=1000000";
 // Each setting by itself: what `flags` say (the command line and the environment), else what the
 // file says.
 Settings chosen(const Settings& flags, const Settings& file);
+
+// Whether addresses and the store's URL can be read. The error names the setting.
+Result<void> readable(const Settings& settings);
 
 }  // namespace suimon::app

@@ -4,6 +4,8 @@
 
 #include "apps/suimon/load.h"
 #include "apps/suimon/print.h"
+#include "suimon/policy/guess.h"
+#include "suimon/policy/vocabulary.h"
 
 namespace suimon::app {
 
@@ -29,6 +31,20 @@ std::optional<Asked> read_asked(const std::vector<std::string>& arguments) {
     }
   }
   return asked;
+}
+
+void doubt_names(const Asked& asked, const Policy& policy) {
+  const Ruleset* const ruleset = policy.find(asked.domain);
+  if (ruleset == nullptr) return;
+  std::vector<std::string_view> known(ruleset->attributes.begin(), ruleset->attributes.end());
+  for (const Alias& alias : ruleset->aliases) known.emplace_back(alias.name);
+  for (const std::string_view built_in : built_in_attributes()) known.push_back(built_in);
+  for (const Attribute& attribute : asked.attributes) {
+    if (std::find(known.begin(), known.end(), attribute.name) != known.end()) continue;
+    const auto meant = probably_meant(attribute.name, known);
+    app::print(stderr, "warning: no limit looks at {}{}\n", attribute.name,
+               meant ? "; did you mean " + std::string(*meant) + "?" : "");
+  }
 }
 
 const char* why_not(Verdict::Status status) {

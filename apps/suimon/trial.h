@@ -23,6 +23,9 @@ struct Asked {
 // Nothing when one is no name=value or stands twice, which is then printed.
 std::optional<Asked> read_asked(const std::vector<std::string>& arguments);
 
+// Warns of names that no limit looks at, and says what was probably meant.
+void doubt_names(const Asked& asked, const Policy& policy);
+
 // Why there is no decision, as a sentence with the cure.
 const char* why_not(Verdict::Status status);
 

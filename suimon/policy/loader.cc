@@ -60,7 +60,13 @@ void read_file(const Node& root, Reading& reading) {
   if (const Entry* part = root.find("client_ip")) read_client_ip(part->value, reading);
   if (const Entry* part = root.find("attributes")) read_attributes(part->value, reading);
   if (const Entry* part = root.find("aliases")) read_aliases(part->value, reading);
-  if (const Entry* part = root.find("tiers")) read_tiers(part->value, reading);
+  if (const Entry* part = root.find("tiers")) {
+    read_tiers(part->value, reading);
+  } else {
+    // Misspelt, it is said once and not again by every limit that looks for a tier.
+    reading.tiers_readable = std::none_of(root.entries.begin(), root.entries.end(),
+                                          [](const Entry& entry) { return entry.key == "tier"; });
+  }
   if (const Entry* part = root.find("responses")) read_responses(part->value, reading);
   if (const Entry* part = root.find("server")) read_server(part->value, reading);
   if (const Entry* part = root.find("store")) read_store(part->value, reading);

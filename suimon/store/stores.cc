@@ -26,17 +26,39 @@ constexpr StoreKind kStores[] = {
 
 std::span<const StoreKind> registered_stores() { return kStores; }
 
-Result<std::unique_ptr<Store>> open_store(std::string_view text, WhenFull when_full) {
-  const auto url = parse_store_url(text);
+namespace {
+
+struct Chosen {
+  const StoreKind* kind = nullptr;
+  StoreUrl url;
+};
+
+Result<Chosen> choose(std::string_view text) {
   std::string known;
   for (const StoreKind& kind : kStores) {
-    if (text.starts_with(std::string(kind.scheme) + "://")) {
-      if (!url) return tl::unexpected(url.error());
-      return kind.open(*url, when_full);
+    if (!text.starts_with(std::string(kind.scheme) + "://")) {
+      known += " " + std::string(kind.scheme) + "://";
+      continue;
     }
-    known += " " + std::string(kind.scheme) + "://";
+    const auto url = parse_store_url(text);
+    if (!url) return tl::unexpected(url.error());
+    return Chosen{&kind, *url};
   }
   return failure("store \"" + std::string(text) + "\": this version knows" + known);
+}
+
+}  // namespace
+
+Result<void> check_store_url(std::string_view url) {
+  const auto chosen = choose(url);
+  if (!chosen) return tl::unexpected(chosen.error());
+  return {};
+}
+
+Result<std::unique_ptr<Store>> open_store(std::string_view url, WhenFull when_full) {
+  const auto chosen = choose(url);
+  if (!chosen) return tl::unexpected(chosen.error());
+  return chosen->kind->open(chosen->url, when_full);
 }
 
 }  // namespace suimon

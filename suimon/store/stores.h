@@ -22,6 +22,9 @@ struct StoreKind {
 std::span<const StoreKind> registered_stores();
 
 // Opens the store that the URL names. The error says which part of the URL is wrong.
+// Whether open_store() knows such a URL; it may still fail for want of memory or of a server.
+Result<void> check_store_url(std::string_view url);
+
 Result<std::unique_ptr<Store>> open_store(std::string_view url,
                                           WhenFull when_full = WhenFull::share);
 

@@ -77,7 +77,7 @@ TEST(IetfHeaders, WhatIsLeftForEverybodyIsNobodysBusiness) {
   EXPECT_EQ(fields(scene), "Retry-After: 2\r\n");
   scene.add("a");
   EXPECT_EQ(fields(scene),
-            "RateLimit-Policy: \"a\";q=10;w=5\r\nRateLimit: \"a\";r=9;t=1\r\nRetry-After: 2\r\n");
+            "RateLimit-Policy: \"a\";q=10;w=5\r\nRateLimit: \"a\";r=9;t=2\r\nRetry-After: 2\r\n");
 }
 
 TEST(IetfHeaders, NumbersStayWithinFifteenDigits) {

@@ -46,6 +46,31 @@ class CommandTest(SystemTest):
         return file
 
 
+class Words(CommandTest):
+    def told(self, *command, code):
+        done = subprocess.run([program(), *command], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, code, done)
+        return done.stderr
+
+    def test_a_name_that_no_limit_looks_at_is_doubted(self):
+        for command in ("check", "explain"):
+            told = self.told(command, "--config", self.policy_file, "usr=u1", "colour=red", "path=/", code=0)
+            self.assertEqual(told.splitlines(), ["warning: no limit looks at usr; did you mean user?",
+                                                 "warning: no limit looks at colour"])
+
+    def test_validate_reads_addresses_and_the_stores_url_as_serve_would(self):
+        for section, words in (
+            ("store: {url: 'redis://x'}", 'store "redis://x": this version knows'),
+            ("store: {url: 'memory://?max_keys=0'}", "store memory://?max_keys=0: write memory://?max_keys=N"),
+            ("server: {http: 8080}", "server: {http: ...}: "),
+            ("server: {admin: localhost}", "server: {admin: ...}: "),
+        ):
+            with self.subTest(section):
+                self.policy_file.write_text(POLICY + section + "\n", encoding="utf-8")
+                told = self.told("validate", self.policy_file, code=2)
+                self.assertTrue(told.startswith(f"{self.policy_file}: {words}"), told)
+
+
 class Explain(CommandTest):
     def explained(self, *attributes):
         told = json.loads(self.run_it("explain", "--json", *attributes))

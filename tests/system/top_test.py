@@ -38,7 +38,7 @@ class Top(AdminTest):
             self.assertNotIn("\x1b", done.stdout)
             self.assertRegex(done.stdout, r"(?m)^policy +loaded \d+ s ago$")
             self.assertRegex(done.stdout, r"(?m)^table +1 keys, \d+ bytes, 0 evicted, 0 overflowed$")
-            self.assertRegex(done.stdout, r"(?m)^shop/per-user +0\.0 +0\.0 +0\.0 +3 +6$")
+            self.assertRegex(done.stdout, r"(?m)^shop/per-user +0\.0 +0\.0 +0\.0 +3 +6 +0$")
             self.assertRegex(done.stdout, r"(?m)^shop/per-user +[0-9a-f]{32} +6$")
             self.assertNotIn("alice", done.stdout)
 

@@ -109,7 +109,10 @@ Result<std::string> read_answer(const net::Fd& fd, const std::string& path,
       unread.erase(0, parser.put(boost::asio::buffer(unread), error));
       if (error == http::error::need_more) error = {};
     } else if (got == 0 && !parser.got_some()) {
-      return failure("the connection was closed without an answer");
+      return failure(
+          "the connection was closed without an answer; if it speaks TLS, give the admin listener "
+          "a "
+          "unix socket");
     } else if (got == 0) {
       parser.put_eof(error);
       if (!error && !parser.is_done()) return failure("the answer has no end");

@@ -14,8 +14,8 @@
 
 namespace suimon::app {
 
-inline constexpr std::array<std::string_view, 4> kVerdicts = {"allowed", "limited", "never",
-                                                              "error"};
+inline constexpr std::array<std::string_view, 5> kVerdicts = {"allowed", "limited", "never",
+                                                              "shadow_limited", "error"};
 using ByVerdict = std::array<double, kVerdicts.size()>;
 
 struct LimitName {

@@ -12,7 +12,7 @@
 namespace suimon::app {
 namespace {
 
-enum Verdict : std::size_t { kAllowed, kLimited, kNever, kError };
+enum Verdict : std::size_t { kAllowed, kLimited, kNever, kShadowLimited, kError };
 
 std::string plain(std::string_view text) {
   std::string shown(text.substr(0, 64));
@@ -44,9 +44,11 @@ std::vector<const std::pair<const LimitName, ByVerdict>*> by_refusals(const Figu
   return order;
 }
 
-void append_counts(const ByVerdict& totals, const ByVerdict& rates, std::size_t count,
+// All but one of the verdicts: requests are never limited by shadows, limits never err.
+void append_counts(const ByVerdict& totals, const ByVerdict& rates, Verdict without,
                    std::string& out) {
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < kVerdicts.size(); ++i) {
+    if (i == without) continue;
     fmt::format_to(std::back_inserter(out), "{}\"{}\":{{\"total\":{:.0f},\"per_second\":{:.3f}}}",
                    i == 0 ? "" : ",", kVerdicts[i], totals[i], rates[i]);
   }
@@ -73,15 +75,16 @@ std::string screen_of(const Figures& figures, const Rates& rates, std::string_vi
                   rates.requests[kAllowed], rates.requests[kLimited], rates.requests[kNever],
                   rates.requests[kError]));
   lines.emplace_back();
-  lines.push_back(fmt::format("{:<32} {:>10} {:>10} {:>10} {:>12} {:>12}", "LIMIT", "ALLOWED/S",
-                              "LIMITED/S", "NEVER/S", "ALLOWED", "LIMITED"));
+  lines.push_back(fmt::format("{:<32} {:>10} {:>10} {:>10} {:>12} {:>12} {:>12}", "LIMIT",
+                              "ALLOWED/S", "LIMITED/S", "NEVER/S", "ALLOWED", "LIMITED", "SHADOW"));
   for (const auto* limit : by_refusals(figures, rates)) {
     const auto found = rates.limits.find(limit->first);
     const ByVerdict rate = found == rates.limits.end() ? ByVerdict{} : found->second;
-    lines.push_back(fmt::format("{:<32} {:>10.1f} {:>10.1f} {:>10.1f} {:>12.0f} {:>12.0f}",
-                                plain(limit->first.domain + "/" + limit->first.limit),
-                                rate[kAllowed], rate[kLimited], rate[kNever],
-                                limit->second[kAllowed], limit->second[kLimited]));
+    lines.push_back(
+        fmt::format("{:<32} {:>10.1f} {:>10.1f} {:>10.1f} {:>12.0f} {:>12.0f} {:>12.0f}",
+                    plain(limit->first.domain + "/" + limit->first.limit), rate[kAllowed],
+                    rate[kLimited], rate[kNever], limit->second[kAllowed], limit->second[kLimited],
+                    limit->second[kShadowLimited]));
   }
   if (!figures.top.empty()) {
     lines.emplace_back();
@@ -104,7 +107,7 @@ std::string json_of(const Figures& figures, const Rates& rates) {
   std::string out = fmt::format("{{\"interval_s\":{:.3f},\"version\":", rates.seconds);
   append_json_string(out, figures.version);
   out += ",\"requests\":{";
-  append_counts(figures.requests, rates.requests, kVerdicts.size(), out);
+  append_counts(figures.requests, rates.requests, kShadowLimited, out);
   out += "},\"limits\":[";
   bool first = true;
   for (const auto* limit : by_refusals(figures, rates)) {

@@ -30,7 +30,7 @@ inline void append_sf_string(std::string_view text, std::string& head) {
 
 // q: the capacity; w: the seconds in which it refills, left out when that is less than one.
 // r: whole tokens left; t: when refused, the seconds until a retry succeeds, else those until the
-// next token; left out when the bucket is full.
+// binding limit's next token; left out when the bucket is full.
 inline void append_ietf(const Facts& facts, const Clock&, std::string& head) {
   const LimitFacts* binding = facts.binding(/*advertised_only=*/true);
   if (binding == nullptr) return;
@@ -53,8 +53,10 @@ inline void append_ietf(const Facts& facts, const Clock&, std::string& head) {
   head += "RateLimit: ";
   append_sf_string(binding->name, head);
   parameter(";r=", sf_integer(binding->remaining));
-  if (binding->retry_after) {
-    parameter(";t=", retry_after_seconds(*binding->retry_after));
+  // As Retry-After says, also when a limit that is not shown is the one that refused.
+  const auto wait = facts.retry_after() ? facts.retry_after() : binding->retry_after;
+  if (wait) {
+    parameter(";t=", retry_after_seconds(*wait));
   } else if (binding->next_token_after) {
     parameter(";t=", ceil_seconds(*binding->next_token_after));
   }
