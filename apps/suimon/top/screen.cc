@@ -75,16 +75,16 @@ std::string screen_of(const Figures& figures, const Rates& rates, std::string_vi
                   rates.requests[kAllowed], rates.requests[kLimited], rates.requests[kNever],
                   rates.requests[kError]));
   lines.emplace_back();
-  lines.push_back(fmt::format("{:<32} {:>10} {:>10} {:>10} {:>12} {:>12} {:>12}", "LIMIT",
-                              "ALLOWED/S", "LIMITED/S", "NEVER/S", "ALLOWED", "LIMITED", "SHADOW"));
+  lines.push_back(fmt::format("{:<32} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}", "LIMIT", "ALLOWED/S",
+                              "LIMITED/S", "NEVER/S", "ALLOWED", "LIMITED", "SHADOW"));
   for (const auto* limit : by_refusals(figures, rates)) {
     const auto found = rates.limits.find(limit->first);
     const ByVerdict rate = found == rates.limits.end() ? ByVerdict{} : found->second;
-    lines.push_back(
-        fmt::format("{:<32} {:>10.1f} {:>10.1f} {:>10.1f} {:>12.0f} {:>12.0f} {:>12.0f}",
-                    plain(limit->first.domain + "/" + limit->first.limit), rate[kAllowed],
-                    rate[kLimited], rate[kNever], limit->second[kAllowed], limit->second[kLimited],
-                    limit->second[kShadowLimited]));
+    lines.push_back(fmt::format("{:<32} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.0f} {:>9.0f} {:>9.0f}",
+                                plain(limit->first.domain + "/" + limit->first.limit),
+                                rate[kAllowed], rate[kLimited], rate[kNever],
+                                limit->second[kAllowed], limit->second[kLimited],
+                                limit->second[kShadowLimited]));
   }
   if (!figures.top.empty()) {
     lines.emplace_back();
