@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <ctime>
+#include <system_error>
 #include <thread>
 
 #include "apps/suimon/events.h"
@@ -24,7 +25,6 @@
 namespace suimon::app {
 namespace {
 
-constexpr Duration kDrainGrace = std::chrono::seconds(10);
 // So long a client that keeps its connection may still send a request, which is then answered with
 // "Connection: close"; after it, idle connections are ended.
 constexpr Duration kIdleGrace = std::chrono::milliseconds(500);
@@ -84,8 +84,12 @@ int Daemon::run() {
 // Opens all that the settings name, and serves from then on.
 int Daemon::start(Policy policy, const Hash128& loaded) {
   if (const int code = open(); code != kGood) return code;
-  reloader_ = std::make_unique<Reloader>(loop_, options_.config, loaded, policy.settings, *policy_,
-                                         *metrics_, [this] { reloaded(); });
+  reloader_ = std::make_unique<Reloader>(
+      loop_, options_.config, loaded,
+      [this](const Settings& file) {
+        return waiting_for_restart(settings_, chosen(options_.flags, file));
+      },
+      *policy_, *metrics_, [this] { reloaded(); });
   const auto installed = policy_->install(std::move(policy), clock_.now());
   if (!installed) {
     return complain(kWrongUsage, options_.config + ": " + installed.error().text);
@@ -93,8 +97,15 @@ int Daemon::start(Policy policy, const Hash128& loaded) {
   metrics_->reloaded(true, std::time(nullptr));
   if (const int code = open_listeners(); code != kGood) return code;
   reloader_->watch();
-  for (const auto& worker : workers_) worker->start();
-  if (events_) events_->start();
+  try {
+    for (const auto& worker : workers_) worker->start();
+    if (events_) events_->start();
+  } catch (const std::system_error& error) {  // std::thread knows no other way
+    return complain(kFailed,
+                    fmt::format("{} threads cannot be started: {}; write fewer --threads, or allow "
+                                "more memory and processes (ulimit -v, -u)",
+                                workers_.size(), error.code().message()));
+  }
   ready_.store(true, std::memory_order_release);
   spdlog::info("ready: {} limit{} from {}, {} thread{}", installed->added.size(),
                installed->added.size() == 1 ? "" : "s", options_.config, deciding_,
@@ -104,8 +115,7 @@ int Daemon::start(Policy policy, const Hash128& loaded) {
 }
 
 int Daemon::open() {
-  auto store = open_store(settings_.store.url.value_or(kDefaultStore),
-                          settings_.store.when_full.value_or(WhenFull::share));
+  auto store = open_store(*settings_.store.url, *settings_.store.when_full);
   if (!store) return complain(kWrongUsage, store.error().text);
   const auto secret = secret_for(settings_.store);
   if (!secret) return complain(kWrongUsage, secret.error().text);
@@ -130,14 +140,18 @@ Worker& Daemon::add_worker(LoopCounters& counters, Observer& observer) {
 }
 
 int Daemon::open_listeners() {
-  const auto http = net::parse_listen_address(settings_.server.http.value_or(kDefaultHttp));
-  const auto admin = net::parse_listen_address(settings_.server.admin.value_or(kDefaultAdmin));
-  if (!http) return complain(kWrongUsage, "--http: " + http.error().text);
-  if (!admin) return complain(kWrongUsage, "--admin: " + admin.error().text);
+  const auto http = net::parse_listen_address(*settings_.server.http);
+  const auto admin = net::parse_listen_address(*settings_.server.admin);
+  const auto wrong = [](bool flag, std::string_view name, const Error& error) {
+    return complain(kWrongUsage,
+                    fmt::format("{}{}: {}", flag ? "--" : "server.", name, error.text));
+  };
+  if (!http) return wrong(options_.flags.server.http.has_value(), "http", http.error());
+  if (!admin) return wrong(options_.flags.server.admin.has_value(), "admin", admin.error());
   if (http->kind == net::ListenAddress::Kind::off) {
     spdlog::warn("--http is off: nobody can ask for a decision");
   }
-  unsigned threads = settings_.server.threads.value_or(0);
+  unsigned threads = *settings_.server.threads;
   if (threads == 0) threads = std::thread::hardware_concurrency();
   threads = std::clamp(threads, 1U, 256U);
   for (; deciding_ < threads; ++deciding_) {
@@ -241,7 +255,7 @@ void Daemon::drain() {
   for (const auto& worker : workers_) worker->drain();
   constexpr int kStepMs = 20;
   const Instant begin = clock_.now();
-  const Instant end = begin + settings_.server.timeouts.drain.value_or(kDrainGrace);
+  const Instant end = begin + *settings_.server.timeouts.drain;
   for (;;) {
     loop_.poll_once(kStepMs);
     if (clock_.now() >= begin + kIdleGrace) {

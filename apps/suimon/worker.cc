@@ -39,8 +39,8 @@ bool Worker::is_proxied(const std::optional<Address>& peer) {
 void Worker::open_http(net::Fd listener, std::size_t max_connections, const net::LiveTls* tls) {
   net::ServerLimits limits;
   limits.max_connections = max_connections;
-  limits.header_timeout = timeouts_.header.value_or(limits.header_timeout);
-  limits.idle_timeout = timeouts_.idle.value_or(limits.idle_timeout);
+  limits.header_timeout = *timeouts_.header;
+  limits.idle_timeout = *timeouts_.idle;
   http_door_ =
       std::make_unique<door::HttpDoor>(loop_, engine_, counters_, kHttpDoor, ready_, wall_clock);
   http_ = std::make_unique<door::HttpServer>(
