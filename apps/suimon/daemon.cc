@@ -40,8 +40,16 @@ Result<Secret> secret_for(const StoreSettings& settings) {
   return random_secret();
 }
 
-// Raises the limit on descriptors and says how many connections each loop may hold.
-std::size_t places_per_loop(std::size_t threads) {
+// How many connections each loop and the admin listener may hold.
+struct Places {
+  std::size_t loop;
+  std::size_t admin;
+};
+
+// Raises the limit on descriptors and divides them: whoever fills one listener leaves the others
+// theirs.
+Places places_of(std::size_t threads) {
+  constexpr std::size_t kOperators = 256;     // and scrapers
   const std::size_t kept = 64 + 4 * threads;  // for loops, listeners, files and a store
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -49,7 +57,9 @@ std::size_t places_per_loop(std::size_t threads) {
   ::setrlimit(RLIMIT_NOFILE, &limit);
   ::getrlimit(RLIMIT_NOFILE, &limit);
   const std::size_t most = limit.rlim_cur > 2 * kept ? limit.rlim_cur - kept : limit.rlim_cur / 4;
-  return std::clamp<std::size_t>(most / threads, 4, net::ServerLimits{}.max_connections);
+  const std::size_t admin = std::clamp<std::size_t>(most / 8, 4, kOperators);
+  const std::size_t rest = most - std::min(most, admin);
+  return {std::clamp<std::size_t>(rest / threads, 4, net::ServerLimits{}.max_connections), admin};
 }
 
 int complain(int code, std::string_view text) {
@@ -87,6 +97,9 @@ int Daemon::start(Policy policy, const Hash128& loaded) {
   reloader_ = std::make_unique<Reloader>(
       loop_, options_.config, loaded,
       [this](const Settings& file) {
+        if (const auto read = readable(file); !read) {
+          spdlog::error("{}; a restart would fail", read.error().text);
+        }
         return waiting_for_restart(settings_, chosen(options_.flags, file));
       },
       *policy_, *metrics_, [this] { reloaded(); });
@@ -190,14 +203,14 @@ Result<void> Daemon::open_admin(const net::ListenAddress& address) {
            .reload = [this](door::Reloaded told) { return ask_for_reload(std::move(told)); },
            .audit = [](std::string_view line) { spdlog::info("audit {}", line); },
            .unix_seconds = [] { return std::time(nullptr); }},
-          tls);
+          places_of(deciding_).admin, tls);
   return {};
 }
 
 // A TCP port is shared by one listener a loop; a unix socket is one listener for all.
 Result<void> Daemon::open_http(const net::ListenAddress& address) {
   const bool tcp = address.kind == net::ListenAddress::Kind::tcp;
-  const std::size_t places = places_per_loop(workers_.size());
+  const std::size_t places = places_of(workers_.size()).loop;
   // Without this a second daemon on the same port would take half of the requests in silence.
   if (tcp && address.port != 0) {
     if (auto probe = net::open_listener(address, /*reuse_port=*/false); !probe) {

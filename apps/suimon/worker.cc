@@ -49,10 +49,10 @@ void Worker::open_http(net::Fd listener, std::size_t max_connections, const net:
                     kHttp1});
 }
 
-void Worker::open_admin(net::Fd listener, door::AdminParts parts, const net::LiveTls* tls) {
-  constexpr std::size_t kFew = 256;  // operators and scrapers
+void Worker::open_admin(net::Fd listener, door::AdminParts parts, std::size_t max_connections,
+                        const net::LiveTls* tls) {
   net::ServerLimits limits;
-  limits.max_connections = kFew;
+  limits.max_connections = max_connections;
   limits.idle_timeout = std::chrono::seconds(20);
   admin_door_ = std::make_unique<door::AdminDoor>(loop_, std::move(parts));
   admin_ = std::make_unique<door::HttpServer>(loop_, std::move(listener), *admin_door_,

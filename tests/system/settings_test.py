@@ -1,10 +1,11 @@
 """Where the program's settings come from, and that a mistake in one is named where it was made."""
 
+import contextlib
 import os
 import subprocess
 import unittest
 
-from harness import SystemTest, program
+from harness import Client, SystemTest, program
 
 POLICY = """\
 version: 1
@@ -53,6 +54,24 @@ class Settings(SystemTest):
         told = self.run_it("serve", "--config", "POLICY", "--http", "nonsense", "--secret-file", self.folder / "secret",
                            code=2)
         self.assertIn('--http: "nonsense" has no port', told)
+
+    def test_what_a_start_would_refuse_is_told_by_a_reload(self):
+        daemon = self.suimon(POLICY)
+        start = len(daemon.lines)
+        self.assertTrue(daemon.reload(POLICY + "server: {http: nonsense}\n"), "its limits are good")
+        daemon.wait_for_line('"nonsense" has no port; .*; a restart would fail', start)
+
+    def test_with_few_descriptors_a_full_admin_listener_leaves_the_others_theirs(self):
+        daemon = self.suimon(POLICY, under=("prlimit", "--nofile=64"))
+        with contextlib.ExitStack() as full:
+            for _ in range(100):
+                with contextlib.suppress(ConnectionError):  # those who are one too many
+                    full.enter_context(Client(daemon.admin)).send(b"GET")
+            held = [full.enter_context(Client(daemon.http)) for _ in range(6)]
+            for client in held:
+                self.assertEqual(client.ask("GET", "/healthz").status, 200)
+            open_now = len(os.listdir(f"/proc/{daemon.pid}/fd"))
+            self.assertLess(open_now, 56, "some are left for files")
 
     def test_a_store_that_cannot_be_is_named_as_it_was_written(self):
         self.assertIn("store memory:///x: write memory://?max_keys=N", self.serve("--store", "memory:///x"))
