@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <ctime>
+#include <system_error>
 #include <thread>
 
 #include "apps/suimon/events.h"
@@ -24,7 +25,6 @@
 namespace suimon::app {
 namespace {
 
-constexpr Duration kDrainGrace = std::chrono::seconds(10);
 // So long a client that keeps its connection may still send a request, which is then answered with
 // "Connection: close"; after it, idle connections are ended.
 constexpr Duration kIdleGrace = std::chrono::milliseconds(500);
@@ -40,8 +40,16 @@ Result<Secret> secret_for(const StoreSettings& settings) {
   return random_secret();
 }
 
-// Raises the limit on descriptors and says how many connections each loop may hold.
-std::size_t places_per_loop(std::size_t threads) {
+// How many connections each loop and the admin listener may hold.
+struct Places {
+  std::size_t loop;
+  std::size_t admin;
+};
+
+// Raises the limit on descriptors and divides them: whoever fills one listener leaves the others
+// theirs.
+Places places_of(std::size_t threads) {
+  constexpr std::size_t kOperators = 256;     // and scrapers
   const std::size_t kept = 64 + 4 * threads;  // for loops, listeners, files and a store
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -49,7 +57,9 @@ std::size_t places_per_loop(std::size_t threads) {
   ::setrlimit(RLIMIT_NOFILE, &limit);
   ::getrlimit(RLIMIT_NOFILE, &limit);
   const std::size_t most = limit.rlim_cur > 2 * kept ? limit.rlim_cur - kept : limit.rlim_cur / 4;
-  return std::clamp<std::size_t>(most / threads, 4, net::ServerLimits{}.max_connections);
+  const std::size_t admin = std::clamp<std::size_t>(most / 8, 4, kOperators);
+  const std::size_t rest = most - std::min(most, admin);
+  return {std::clamp<std::size_t>(rest / threads, 4, net::ServerLimits{}.max_connections), admin};
 }
 
 int complain(int code, std::string_view text) {
@@ -84,8 +94,15 @@ int Daemon::run() {
 // Opens all that the settings name, and serves from then on.
 int Daemon::start(Policy policy, const Hash128& loaded) {
   if (const int code = open(); code != kGood) return code;
-  reloader_ = std::make_unique<Reloader>(loop_, options_.config, loaded, policy.settings, *policy_,
-                                         *metrics_, [this] { reloaded(); });
+  reloader_ = std::make_unique<Reloader>(
+      loop_, options_.config, loaded,
+      [this](const Settings& file) {
+        if (const auto read = readable(file); !read) {
+          spdlog::error("{}; a restart would fail", read.error().text);
+        }
+        return waiting_for_restart(settings_, chosen(options_.flags, file));
+      },
+      *policy_, *metrics_, [this] { reloaded(); });
   const auto installed = policy_->install(std::move(policy), clock_.now());
   if (!installed) {
     return complain(kWrongUsage, options_.config + ": " + installed.error().text);
@@ -93,8 +110,15 @@ int Daemon::start(Policy policy, const Hash128& loaded) {
   metrics_->reloaded(true, std::time(nullptr));
   if (const int code = open_listeners(); code != kGood) return code;
   reloader_->watch();
-  for (const auto& worker : workers_) worker->start();
-  if (events_) events_->start();
+  try {
+    for (const auto& worker : workers_) worker->start();
+    if (events_) events_->start();
+  } catch (const std::system_error& error) {  // std::thread knows no other way
+    return complain(kFailed,
+                    fmt::format("{} threads cannot be started: {}; write fewer --threads, or allow "
+                                "more memory and processes (ulimit -v, -u)",
+                                workers_.size(), error.code().message()));
+  }
   ready_.store(true, std::memory_order_release);
   spdlog::info("ready: {} limit{} from {}, {} thread{}", installed->added.size(),
                installed->added.size() == 1 ? "" : "s", options_.config, deciding_,
@@ -104,8 +128,7 @@ int Daemon::start(Policy policy, const Hash128& loaded) {
 }
 
 int Daemon::open() {
-  auto store = open_store(settings_.store.url.value_or(kDefaultStore),
-                          settings_.store.when_full.value_or(WhenFull::share));
+  auto store = open_store(*settings_.store.url, *settings_.store.when_full);
   if (!store) return complain(kWrongUsage, store.error().text);
   const auto secret = secret_for(settings_.store);
   if (!secret) return complain(kWrongUsage, secret.error().text);
@@ -130,14 +153,18 @@ Worker& Daemon::add_worker(LoopCounters& counters, Observer& observer) {
 }
 
 int Daemon::open_listeners() {
-  const auto http = net::parse_listen_address(settings_.server.http.value_or(kDefaultHttp));
-  const auto admin = net::parse_listen_address(settings_.server.admin.value_or(kDefaultAdmin));
-  if (!http) return complain(kWrongUsage, "--http: " + http.error().text);
-  if (!admin) return complain(kWrongUsage, "--admin: " + admin.error().text);
+  const auto http = net::parse_listen_address(*settings_.server.http);
+  const auto admin = net::parse_listen_address(*settings_.server.admin);
+  const auto wrong = [](bool flag, std::string_view name, const Error& error) {
+    return complain(kWrongUsage,
+                    fmt::format("{}{}: {}", flag ? "--" : "server.", name, error.text));
+  };
+  if (!http) return wrong(options_.flags.server.http.has_value(), "http", http.error());
+  if (!admin) return wrong(options_.flags.server.admin.has_value(), "admin", admin.error());
   if (http->kind == net::ListenAddress::Kind::off) {
     spdlog::warn("--http is off: nobody can ask for a decision");
   }
-  unsigned threads = settings_.server.threads.value_or(0);
+  unsigned threads = *settings_.server.threads;
   if (threads == 0) threads = std::thread::hardware_concurrency();
   threads = std::clamp(threads, 1U, 256U);
   for (; deciding_ < threads; ++deciding_) {
@@ -176,14 +203,14 @@ Result<void> Daemon::open_admin(const net::ListenAddress& address) {
            .reload = [this](door::Reloaded told) { return ask_for_reload(std::move(told)); },
            .audit = [](std::string_view line) { spdlog::info("audit {}", line); },
            .unix_seconds = [] { return std::time(nullptr); }},
-          tls);
+          places_of(deciding_).admin, tls);
   return {};
 }
 
 // A TCP port is shared by one listener a loop; a unix socket is one listener for all.
 Result<void> Daemon::open_http(const net::ListenAddress& address) {
   const bool tcp = address.kind == net::ListenAddress::Kind::tcp;
-  const std::size_t places = places_per_loop(workers_.size());
+  const std::size_t places = places_of(workers_.size()).loop;
   // Without this a second daemon on the same port would take half of the requests in silence.
   if (tcp && address.port != 0) {
     if (auto probe = net::open_listener(address, /*reuse_port=*/false); !probe) {
@@ -241,7 +268,7 @@ void Daemon::drain() {
   for (const auto& worker : workers_) worker->drain();
   constexpr int kStepMs = 20;
   const Instant begin = clock_.now();
-  const Instant end = begin + settings_.server.timeouts.drain.value_or(kDrainGrace);
+  const Instant end = begin + *settings_.server.timeouts.drain;
   for (;;) {
     loop_.poll_once(kStepMs);
     if (clock_.now() >= begin + kIdleGrace) {

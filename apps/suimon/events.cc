@@ -11,15 +11,15 @@
 namespace suimon::app {
 
 Result<std::unique_ptr<EventLog>> open_event_log(const LogSettings& settings, const Clock& clock) {
-  const std::string where = settings.events.value_or("off");
-  const std::uint64_t per_second = settings.per_second.value_or(100);
-  if (where.empty() || where == "off") return nullptr;
+  const std::string where = *settings.events;
+  const std::uint64_t per_second = *settings.per_second;
+  if (where == "off") return nullptr;
   auto file = EventFile::open(where);
   if (!file) return failure(file.error().text + "; write a file, stderr or off");
   spdlog::info("refusals go to {}, at most {} lines a second", where, per_second);
   return std::make_unique<EventLog>(
       std::move(*file), clock,
-      EventLogOptions{.identify = settings.identify.value_or(Identify::none),
+      EventLogOptions{.identify = *settings.identify,
                       .per_second = per_second,
                       .doors = std::span(kListenerNames).first(kDoors),
                       .wall_minus_boot =

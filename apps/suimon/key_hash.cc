@@ -16,7 +16,8 @@ int print_hashes(const std::string& config, const std::string& secret_file, cons
                  std::string_view note) {
   const auto secret = load_secret(secret_file);
   if (!secret) {
-    app::print(stderr, "{}\n", secret.error().text);
+    app::print(stderr, "{}; write --secret-file with the one that serve hashes under\n",
+               secret.error().text);
     return kWrongUsage;
   }
   const auto trial = Trial::open(config, *secret);

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <new>
 
 #include "apps/suimon/commands.h"
 #include "apps/suimon/print.h"
@@ -84,6 +85,28 @@ CLI::Validator one_of(std::span<const std::string_view> words) {
 template <class Enum>
 Enum choice(const std::string& word, std::span<const std::string_view> words) {
   return static_cast<Enum>(std::find(words.begin(), words.end(), word) - words.begin());
+}
+
+// Has each command look at its own environment variables only. Otherwise CLI11 reads those of all
+// commands, and a mistake in one for `serve` would keep an operator from `top`.
+void keep_environments_apart(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands({})) command->parse_complete_callback([] {});
+}
+
+// " (from the environment: SUIMON_THREADS)" when the option that a message begins with was not on
+// the command line, so that nobody looks for the mistake there.
+std::string source_of(const CLI::App& app, int argc, char** argv, const std::string& message) {
+  const std::string flag = message.substr(0, message.find(':'));
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]).starts_with(flag)) return {};
+  }
+  for (const CLI::App* command : app.get_subcommands({})) {
+    const CLI::Option* option = command->get_option_no_throw(flag);
+    if (command->parsed() && option != nullptr && !option->get_envname().empty()) {
+      return " (from the environment: " + option->get_envname() + ")";
+    }
+  }
+  return {};
 }
 
 // The whole program; what it throws is told by main.
@@ -244,10 +267,16 @@ int run(int argc, char** argv) {
   bench_command.callback([&] { code = suimon::app::bench(bench); });
 
   app.allow_extras();
+  keep_environments_apart(app);
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) return no_command(app);
   } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ValidationError)) {
+      std::cerr << error.what() << source_of(app, argc, argv, error.what())
+                << "\nRun with --help for more information.\n";
+      return kWrongUsage;
+    }
     return app.exit(error) == 0 ? kGood : kWrongUsage;
   }
   if (code == kGood && !suimon::app::all_written()) return suimon::app::kFailed;
@@ -259,6 +288,10 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs("suimon: there is not enough memory; allow more, or ask for fewer threads or keys\n",
+               stderr);
+    return suimon::app::kFailed;
   } catch (const std::exception& error) {
     std::fputs("suimon: ", stderr);
     std::fputs(error.what(), stderr);

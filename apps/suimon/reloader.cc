@@ -62,11 +62,11 @@ std::vector<std::string> texts_of(const std::vector<Mistake>& mistakes) {
 
 }  // namespace
 
-Reloader::Reloader(net::Loop& loop, std::string path, Hash128 loaded, Settings settings,
+Reloader::Reloader(net::Loop& loop, std::string path, Hash128 loaded, NeedsRestart needs_restart,
                    LivePolicy& policy, Metrics& metrics, std::function<void()> installed)
     : loop_(loop),
       path_(std::move(path)),
-      settings_(std::move(settings)),
+      needs_restart_(std::move(needs_restart)),
       policy_(policy),
       metrics_(metrics),
       installed_(std::move(installed)),
@@ -167,7 +167,7 @@ Reloaded Reloader::reload() {
   loaded_ = content_fingerprint(path_);
   Loaded loaded = load_policy(path_);
   Reloaded reloaded{failure("it has mistakes"), texts_of(loaded.mistakes),
-                    texts_of(loaded.warnings), changed_settings(settings_, loaded.policy.settings)};
+                    texts_of(loaded.warnings), needs_restart_(loaded.policy.settings)};
   for (const std::string& warning : reloaded.warnings) spdlog::warn("{}", warning);
   for (const std::string& mistake : reloaded.mistakes) spdlog::error("{}", mistake);
   if (loaded.ok()) {

@@ -41,10 +41,12 @@ class Reloader final : net::TimerTarget {
 
   using Done = std::function<void(const Reloaded&)>;
 
-  // `loaded`: content_fingerprint(path) from just before the running policy was read; `settings`:
-  // what the program was started with; `installed` is called after each reload.
-  Reloader(net::Loop& loop, std::string path, Hash128 loaded, Settings settings, LivePolicy& policy,
-           Metrics& metrics, std::function<void()> installed);
+  // `loaded`: content_fingerprint(path) from just before the running policy was read;
+  // `needs_restart`: the names of settings that a file now has otherwise than the program was
+  // started with; `installed` is called after each reload.
+  using NeedsRestart = std::function<std::vector<std::string>(const Settings& file)>;
+  Reloader(net::Loop& loop, std::string path, Hash128 loaded, NeedsRestart needs_restart,
+           LivePolicy& policy, Metrics& metrics, std::function<void()> installed);
   ~Reloader();
   Reloader(const Reloader&) = delete;
   Reloader& operator=(const Reloader&) = delete;
@@ -72,7 +74,7 @@ class Reloader final : net::TimerTarget {
 
   net::Loop& loop_;
   const std::string path_;
-  const Settings settings_;
+  const NeedsRestart needs_restart_;
   LivePolicy& policy_;
   Metrics& metrics_;
   const std::function<void()> installed_;

@@ -1,7 +1,9 @@
 #include "apps/suimon/settings.h"
 
 #include "apps/suimon/tls.h"
+#include "suimon/engine/policy_changes.h"
 #include "suimon/net/address.h"
+#include "suimon/net/server.h"
 #include "suimon/store/stores.h"
 
 namespace suimon::app {
@@ -13,6 +15,27 @@ void choose(const std::optional<Value>& flag, std::optional<Value>& setting) {
 }
 void choose(const std::string& flag, std::string& setting) {
   if (!flag.empty()) setting = flag;
+}
+
+template <class Value>
+void otherwise(std::optional<Value>& setting, Value by_default) {
+  if (!setting) setting = std::move(by_default);
+}
+
+void fill_in_defaults(Settings& all) {
+  const net::ServerLimits limits;
+  otherwise<std::string>(all.server.http, "127.0.0.1:8080");
+  otherwise<std::string>(all.server.admin, "127.0.0.1:9090");
+  otherwise(all.server.threads, 0U);
+  otherwise(all.server.timeouts.header, limits.header_timeout);
+  otherwise(all.server.timeouts.idle, limits.idle_timeout);
+  otherwise<Duration>(all.server.timeouts.drain, std::chrono::seconds(10));
+  otherwise<std::string>(all.store.url, "memory://?max_keys=1000000");
+  otherwise(all.store.when_full, WhenFull::share);
+  otherwise<std::string>(all.log.events, "off");
+  if (all.log.events->empty()) all.log.events = "off";
+  otherwise(all.log.identify, Identify::none);
+  otherwise<std::uint64_t>(all.log.per_second, 100);
 }
 
 }  // namespace
@@ -37,6 +60,7 @@ Settings chosen(const Settings& flags, const Settings& file) {
   choose(flags.log.events, all.log.events);
   choose(flags.log.identify, all.log.identify);
   choose(flags.log.per_second, all.log.per_second);
+  fill_in_defaults(all);
   return all;
 }
 
@@ -49,6 +73,13 @@ Result<void> readable(const Settings& settings) {
     }
   }
   return settings.store.url ? check_store_url(*settings.store.url) : Result<void>{};
+}
+
+std::vector<std::string> waiting_for_restart(const Settings& started, Settings now) {
+  const auto whole = [](const TlsSettings& tls) { return !tls.cert.empty() && !tls.key.empty(); };
+  // Certificates are read again at each reload, wherever they are then.
+  if (whole(started.server.tls) && whole(now.server.tls)) now.server.tls = started.server.tls;
+  return changed_settings(started, now);
 }
 
 }  // namespace suimon::app

@@ -24,7 +24,7 @@ std::optional<Asked> read_asked(const std::vector<std::string>& arguments) {
     if (name == "domain") {
       asked.domain = value;
     } else if (std::any_of(asked.attributes.begin(), asked.attributes.end(), same)) {
-      app::print(stderr, "{}: the attribute {} is given twice\n", text, name);
+      app::print(stderr, "the attribute {} is given twice; keep one\n", name);
       return std::nullopt;
     } else {
       asked.attributes.push_back({name, value});

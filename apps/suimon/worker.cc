@@ -39,8 +39,8 @@ bool Worker::is_proxied(const std::optional<Address>& peer) {
 void Worker::open_http(net::Fd listener, std::size_t max_connections, const net::LiveTls* tls) {
   net::ServerLimits limits;
   limits.max_connections = max_connections;
-  limits.header_timeout = timeouts_.header.value_or(limits.header_timeout);
-  limits.idle_timeout = timeouts_.idle.value_or(limits.idle_timeout);
+  limits.header_timeout = *timeouts_.header;
+  limits.idle_timeout = *timeouts_.idle;
   http_door_ =
       std::make_unique<door::HttpDoor>(loop_, engine_, counters_, kHttpDoor, ready_, wall_clock);
   http_ = std::make_unique<door::HttpServer>(
@@ -49,10 +49,10 @@ void Worker::open_http(net::Fd listener, std::size_t max_connections, const net:
                     kHttp1});
 }
 
-void Worker::open_admin(net::Fd listener, door::AdminParts parts, const net::LiveTls* tls) {
-  constexpr std::size_t kFew = 256;  // operators and scrapers
+void Worker::open_admin(net::Fd listener, door::AdminParts parts, std::size_t max_connections,
+                        const net::LiveTls* tls) {
   net::ServerLimits limits;
-  limits.max_connections = kFew;
+  limits.max_connections = max_connections;
   limits.idle_timeout = std::chrono::seconds(20);
   admin_door_ = std::make_unique<door::AdminDoor>(loop_, std::move(parts));
   admin_ = std::make_unique<door::HttpServer>(loop_, std::move(listener), *admin_door_,

@@ -28,7 +28,8 @@ class Worker {
 
   // Before start(). `tls` may be null: plain.
   void open_http(net::Fd listener, std::size_t max_connections, const net::LiveTls* tls);
-  void open_admin(net::Fd listener, door::AdminParts parts, const net::LiveTls* tls);
+  void open_admin(net::Fd listener, door::AdminParts parts, std::size_t max_connections,
+                  const net::LiveTls* tls);
 
   void start();
   // Takes up the policy in force, also when no request comes. Any thread.

@@ -112,6 +112,15 @@ std::vector<std::pair<std::string, std::string>> sources_of(const Ruleset& rules
   return all;
 }
 
+std::vector<std::pair<std::string, std::string>> aliases_of(const Ruleset& ruleset) {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const Alias& alias : ruleset.aliases) {
+    all.emplace_back(alias.name, ruleset.attributes[alias.attribute]);
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
 void compare_buckets(std::vector<std::string>& what, const LimitRule& before,
                      const LimitRule& after) {
   const auto find = [](const LimitRule& rule, const std::string& tier) {
@@ -163,6 +172,7 @@ Change compare_domains(const Ruleset& before, const Ruleset& after) {
   Change change{after.domain, {}};
   compare_long(change.what, "client_ip", before.client_ip, after.client_ip);
   compare_long(change.what, "attributes", sources_of(before), sources_of(after));
+  compare_long(change.what, "aliases", aliases_of(before), aliases_of(after));
   compare_long(change.what, "responses", before.answers, after.answers);
   return change;
 }

@@ -4,6 +4,8 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
@@ -50,7 +52,24 @@ bool is_stale(const sockaddr_un& name) {
   return probe && ::connect(probe.get(), generic(name), sizeof name) != 0 && errno == ECONNREFUSED;
 }
 
+// Between the look at a socket's file and its replacement nobody else may replace it, and nobody
+// may take a socket that is bound and does not listen yet for a dead one. So those who open sockets
+// in one directory do it one after the other. Who holds the lock for long is no suimon; then it
+// goes on without.
+Fd lock_directory_of(const std::string& path) {
+  constexpr int kTries = 50;
+  constexpr int kPauseMs = 10;
+  const std::size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  Fd lock(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (int i = 0; lock && i < kTries && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0; ++i) {
+    ::poll(nullptr, 0, kPauseMs);
+  }
+  return lock;
+}
+
 Result<Fd> open_unix(const ListenAddress& address) {
+  const Fd lock = lock_directory_of(address.path);
   Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return tl::unexpected(system_error(address, "socket", errno));
   const sockaddr_un name = unix_name(address.path);

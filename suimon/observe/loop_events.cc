@@ -1,5 +1,7 @@
 #include "suimon/observe/loop_events.h"
 
+#include <algorithm>
+
 #include "suimon/base/address.h"
 #include "suimon/policy/client_ip.h"
 
@@ -8,6 +10,8 @@ namespace {
 
 constexpr std::string_view kClientIp = "client_ip";
 constexpr std::int64_t kSecond = 1'000'000'000;
+// So many may wait for the writer, who looks 20 times a second: 5 MB for each loop.
+constexpr std::uint64_t kMostWaiting = 4096;
 
 // Whether limit `a` of a refused verdict binds more than `b`: never before limited, then who waits
 // longest. (As reply's Facts choose it; most refusals have one limit and compute no wait.)
@@ -47,7 +51,10 @@ std::string_view value_of(const Verdict& verdict, std::string_view name) {
 
 LoopEvents::LoopEvents(Observer& next, Identify identify, std::uint64_t per_second)
     // The lines of the end of one second and of the beginning of the next may wait together.
-    : next_(next), identify_(identify), budget_(per_second), ring_(2 * per_second) {}
+    : next_(next),
+      identify_(identify),
+      budget_(per_second),
+      ring_(std::min(2 * per_second, kMostWaiting)) {}
 
 void LoopEvents::decided(DoorId door, const Verdict& verdict) {
   next_.decided(door, verdict);

@@ -11,9 +11,13 @@
 namespace suimon {
 namespace {
 
-constexpr int kPatienceMs = 5000;  // for the writer of a pipe
+// For the writer of a pipe: 5 s altogether, so that one who sends a byte now and then does not hold
+// up a daemon that reloads.
+constexpr int kWaits = 5000;
+constexpr int kWaitMs = 1;
 
 int read_all(int descriptor, std::string& out) {
+  int waits = 0;
   std::string buffer(std::size_t{64} << 10, '\0');
   while (out.size() <= kMostDocumentBytes) {
     const ::ssize_t size = ::read(descriptor, buffer.data(), buffer.size());
@@ -21,7 +25,8 @@ int read_all(int descriptor, std::string& out) {
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) {
       ::pollfd more{descriptor, POLLIN, 0};
-      if (::poll(&more, 1, kPatienceMs) == 0) return ETIMEDOUT;
+      if (++waits > kWaits) return ETIMEDOUT;
+      ::poll(&more, 1, kWaitMs);
       continue;
     }
     if (size < 0) return errno;

@@ -175,7 +175,13 @@ Result<void> parse_token(std::string_view token, Told& told) {
       return refuse();
     }
   }
-  return reader.ok() ? Result<void>{} : refuse();
+  const auto limits = told.facts.all();
+  // None at all is a refusal of which nothing more is known.
+  const bool told_by_one =
+      limits.empty() || std::any_of(limits.begin(), limits.end(), [&](const LimitFacts& limit) {
+        return limit.outcome == told.facts.outcome;
+      });
+  return reader.ok() && told_by_one ? Result<void>{} : refuse();
 }
 
 }  // namespace suimon

@@ -23,7 +23,7 @@ Result<StoreUrl> parse_store_url(std::string_view text) {
   if (number.empty() || error != std::errc{} || stop != end || url.max_keys == 0 ||
       url.max_keys > std::uint64_t{1} << 32) {
     const std::string right = std::string(url.scheme) + "://?";
-    return failure("store " + right + std::string(parameters) + ": write " + right +
+    return failure("store " + std::string(text) + ": write " + right +
                    "max_keys=N with N from 1 to 4294967296");
   }
   return url;

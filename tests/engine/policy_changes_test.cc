@@ -117,6 +117,8 @@ TEST(PolicyChanges, WhatADomainSaysForAllOfItsLimitsIsNamed) {
   EXPECT_EQ(told(shop_with("X-Plan", "X-Tier")), "changed shop: attributes\n2 unchanged");
   EXPECT_EQ(told(shop_with("domain: shop\n", "domain: shop\nclient_ip: {from: peer}\n")),
             "changed shop: client_ip\n2 unchanged");
+  EXPECT_EQ(told(shop_with("domain: shop\n", "domain: shop\naliases: {remote: client_ip}\n")),
+            "changed shop: aliases\n2 unchanged");
 }
 
 TEST(PolicyChanges, AnotherNameIsAnotherLimit) {

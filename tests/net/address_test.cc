@@ -4,9 +4,14 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <thread>
+#include <vector>
 
 namespace suimon::net {
 namespace {
@@ -112,6 +117,27 @@ TEST_F(UnixListener, StaleFileIsReplaced) {
   ASSERT_TRUE(fs::exists(path())) << "a killed process leaves its file";
   const auto again = open_listener(address_, false);
   EXPECT_TRUE(again) << again.error().text;
+}
+
+TEST_F(UnixListener, OfManyWhoReplaceAStaleFileAtOnceOneGetsIt) {
+  constexpr int kRounds = 100;
+  for (int round = 0; round < kRounds; ++round) {
+    {
+      const auto killed = open_listener(address_, false);
+    }
+    std::array<std::optional<Fd>, 4> got;
+    {
+      std::vector<std::jthread> starting;
+      for (auto& mine : got) {
+        starting.emplace_back([&] {
+          if (auto fd = open_listener(address_, false)) mine = std::move(*fd);
+        });
+      }
+    }
+    const auto count = std::count_if(got.begin(), got.end(), [](const auto& fd) { return !!fd; });
+    ASSERT_EQ(count, 1) << "in round " << round;
+    fs::remove(path());
+  }
 }
 
 TEST_F(UnixListener, FileThatSomebodyListensOnIsLeftAlone) {

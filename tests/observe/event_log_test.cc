@@ -92,6 +92,11 @@ class EventLogTest : public testing::Test {
   std::unique_ptr<Engine> engine_;
 };
 
+TEST_F(EventLogTest, MayHaveTenThousandLinesASecondWithoutAGigabyteForThem) {
+  open(Identify::none, 10'000);
+  EXPECT_LE(log_->add_loop(counters_).ring().capacity() * sizeof(Event), std::size_t{8} << 20);
+}
+
 TEST_F(EventLogTest, ARefusalIsOneLineThatNamesNobody) {
   open();
   ask({{"user", "u1"}}, 1, 2);

@@ -17,6 +17,13 @@ std::string token_of(const Facts& facts, int status = 429) {
   return token;
 }
 
+TEST(Token, WhoseOutcomeNoneOfItsLimitsHadIsRefused) {
+  Told told;
+  EXPECT_TRUE(parse_token("1 l 429 shop a,l,1,1,1,0,1,1,5,5,", told));
+  EXPECT_FALSE(parse_token("1 n 429 shop a,l,1,1,1,0,1,1,5,5,", told));
+  EXPECT_FALSE(parse_token("1 l 429 shop a,a,1,1,1,0,1,1,-,5,", told));
+}
+
 TEST(Token, BringsBackWhatItWasMadeOf) {
   Scene scene;
   LimitFacts& first = scene.add("per-user", Outcome::limited);

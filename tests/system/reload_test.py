@@ -151,13 +151,31 @@ class AChangedFile(Reload):
                           "changed shop/b: refill 1 per 5s -> 2 per 5s, key [user] -> [plan]",
                           "added shop/d", "removed shop/c", "1 added, 2 changed, 1 removed, 0 unchanged")
 
+    def warned(self, settings):
+        """The settings that a reload with these in the file says to need a restart."""
+        start = len(self.daemon.lines)
+        self.assertTrue(self.daemon.reload(ONE + settings), self.daemon.stderr())
+        lines = [line for line in self.daemon.lines[start:] if line]
+        return [line.split()[2] for line in lines if "takes effect after a restart" in line]
+
+    def test_a_setting_that_a_flag_or_a_default_keeps_needs_no_restart(self):
+        self.daemon.stop()
+        self.start(ONE + "log: {per_second: 7}\n", extra=["--when-full", "refuse"])
+        self.assertEqual(self.warned("server: {http: 127.0.0.1:1, threads: 9}\nlog: {per_second: 7}\n"
+                                     "store: {when_full: pardon}\n"), [], "flags go before the file")
+        self.assertEqual(self.warned("server: {timeouts: {idle: 60s, header: 10s, drain: 10s}}\n"
+                                     "store: {url: 'memory://?max_keys=1000000'}\n"
+                                     "log: {events: off, identify: none, per_second: 7}\n"), [], "the defaults")
+        self.assertEqual(self.warned("server: {timeouts: {idle: 61s}}\n"),
+                         ["server.timeouts.idle", "log.per_second"])
+
     def test_with_settings_for_a_restart_names_them(self):
-        settings = ONE + "server: {http: 127.0.0.1:8099}\n"
+        settings = ONE + "server: {timeouts: {idle: 99s}}\n"
         other = self.folder / "settings.yaml"
         other.write_text(settings)
         if subprocess.run([program(), "validate", other], capture_output=True).returncode != 0:
             self.skipTest("server: is not in this version")
-        self.assert_loads(lambda: self.daemon.write(settings), "server.http is not what suimon was started with")
+        self.assert_loads(lambda: self.daemon.write(settings), "server.timeouts.idle is not what suimon was started with")
 
 
 class TheWayToIt(Reload):

@@ -280,6 +280,15 @@ class Mistakes(TlsTest):
         subject = dict(pair[0] for pair in self.client().socket.getpeercert()["subject"])
         self.assertEqual(subject["commonName"], "server")
 
+    def test_the_policy_file_may_name_another_and_a_reload_takes_it(self):
+        written = PER_ADDRESS + "server: {tls: {cert: %s, key: %s}}\n"
+        self.daemon = self.suimon(written % (self.certificate, self.key))
+        start = len(self.daemon.lines)
+        self.assertTrue(self.daemon.reload(written % self.authority.sign("other")))
+        subject = dict(pair[0] for pair in self.client().socket.getpeercert()["subject"])
+        self.assertEqual(subject["commonName"], "other")
+        self.assertNotIn("restart", "\n".join(line for line in self.daemon.lines[start:] if line))
+
     def test_an_expired_certificate_is_warned_of(self):
         self.certificate, self.key = self.authority.sign("old", days=-1)
         self.start()

@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <ctime>
 #include <fstream>
 #include <optional>
+#include <system_error>
 
 #include "apps/suimon/commands.h"
 #include "apps/suimon/print.h"
@@ -26,6 +28,7 @@ constexpr Duration kInterval = std::chrono::seconds(1);
 // The first token of a file as --admin-token-file takes it.
 Result<std::string> first_token(const std::string& path) {
   std::ifstream file(path);
+  if (!file) return failure(path + " cannot be read: " + std::generic_category().message(errno));
   std::string line;
   while (std::getline(file, line)) {
     const std::string_view text = trimmed(line);
