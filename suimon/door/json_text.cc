@@ -10,7 +10,7 @@ namespace dom = simdjson::dom;
 Result<dom::element> JsonText::parse(std::string_view body) {
   if (body.size() > kMostBytes) return failure("the body is longer than 1 MiB");
   padded_.resize(std::max(padded_.size(), body.size() + simdjson::SIMDJSON_PADDING));
-  std::memcpy(padded_.data(), body.data(), body.size());
+  body.copy(padded_.data(), body.size());
   std::memset(padded_.data() + body.size(), 0, simdjson::SIMDJSON_PADDING);
   dom::element element;
   const auto error = parser_.parse(padded_.data(), body.size(), false).get(element);
