@@ -1,11 +1,11 @@
 // suimon check: the policy's answer to made-up requests, in virtual time.
 
-#include <charconv>
 #include <optional>
 
 #include "apps/suimon/commands.h"
 #include "apps/suimon/print.h"
 #include "apps/suimon/trial.h"
+#include "suimon/base/text.h"
 #include "suimon/reply/body.h"
 #include "suimon/reply/facts.h"
 #include "suimon/reply/locales.h"
@@ -23,16 +23,10 @@ std::optional<Duration> parse_seconds(std::string_view text) {
     return std::nullopt;
   }
   decimals.resize(9, '0');
-  std::int64_t seconds = 0;
-  std::int64_t nanoseconds = 0;
-  const auto read = [](std::string_view digits, std::int64_t& value) {
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return error == std::errc{} && end == digits.data() + digits.size() && value >= 0;
-  };
-  if (!read(whole, seconds) || !read(decimals, nanoseconds) || seconds > kMostSeconds) {
-    return std::nullopt;
-  }
-  return std::chrono::seconds(seconds) + Duration(nanoseconds);
+  const auto seconds = parse_number<std::int64_t>(whole);
+  const auto nanoseconds = parse_number<std::int64_t>(decimals);
+  if (!seconds || !nanoseconds || *seconds > kMostSeconds) return std::nullopt;
+  return std::chrono::seconds(*seconds) + Duration(*nanoseconds);
 }
 
 // `language` as in Accept-Language; "" is the policy's.

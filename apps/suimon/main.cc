@@ -1,6 +1,5 @@
 // The command line of suimon.
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -8,6 +7,7 @@
 
 #include "apps/suimon/commands.h"
 #include "apps/suimon/print.h"
+#include "suimon/base/text.h"
 #include "suimon/replay/run.h"
 
 namespace {
@@ -23,11 +23,8 @@ using suimon::app::kWrongUsage;
 // NOLINTNEXTLINE(cert-err58-cpp): nothing runs yet that could be told
 const CLI::Validator kWholeNumber(
     [](std::string& text) {
-      std::uint64_t value = 0;
-      const char* const end = text.data() + text.size();
-      const auto [stop, error] = std::from_chars(text.data(), end, value);
-      const bool good = !text.empty() && error == std::errc{} && stop == end &&
-                        (text.size() == 1 || text.front() != '0');
+      const bool good =
+          suimon::parse_number<std::uint64_t>(text) && (text.size() == 1 || text.front() != '0');
       return good ? std::string() : "\"" + text + "\" is no whole number from 0 to 2^64 - 1";
     },
     "UINT", "whole number");

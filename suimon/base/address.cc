@@ -3,9 +3,10 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <string>
+
+#include "suimon/base/text.h"
 
 namespace suimon {
 namespace {
@@ -13,11 +14,7 @@ namespace {
 constexpr std::array<std::uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 constexpr std::array<std::uint8_t, 12> kNat64 = {0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0};
 
-bool is_port(std::string_view text) {
-  unsigned port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  return !text.empty() && error == std::errc{} && end == text.data() + text.size() && port <= 65535;
-}
+bool is_port(std::string_view text) { return parse_number<std::uint16_t>(text).has_value(); }
 
 // inet_pton wants a terminated string; nothing longer than this is an address.
 bool read(int family, std::string_view text, void* out) {
@@ -103,15 +100,12 @@ Result<AddressRange> parse_range(std::string_view text) {
   }
   AddressRange range{address, 128};
   if (slash != std::string_view::npos) {
-    const std::string_view number = text.substr(slash + 1);
     const unsigned most = is_v6 ? 128 : 32;
-    unsigned bits = 0;
-    const char* const end = number.data() + number.size();
-    const auto [stop, error] = std::from_chars(number.data(), end, bits);
-    if (number.empty() || error != std::errc{} || stop != end || bits > most) {
+    const auto bits = parse_number<unsigned>(text.substr(slash + 1));
+    if (!bits || *bits > most) {
       return failure(quoted + ": the prefix length must be from 0 to " + std::to_string(most));
     }
-    range.bits = is_v6 ? bits : bits + 96;
+    range.bits = is_v6 ? *bits : *bits + 96;
   }
   for (unsigned bit = range.bits; bit < 128; ++bit) {
     if ((address.bytes[bit / 8] >> (7 - bit % 8) & 1) != 0) {

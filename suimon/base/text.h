@@ -1,4 +1,4 @@
-// Small things about text in protocols: ASCII case and blanks, whatever the locale.
+// Small things about text in protocols: ASCII case, blanks and numbers, whatever the locale.
 //
 // Thread rule: pure functions.
 #pragma once
@@ -7,8 +7,10 @@
 #include <array>
 #include <charconv>
 #include <concepts>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace suimon {
 
@@ -32,6 +34,17 @@ constexpr std::string_view trimmed(std::string_view text) {
   while (!text.empty() && blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && blank(text.back())) text.remove_suffix(1);
   return text;
+}
+
+// The number that the whole text is: digits of this base and nothing else, no sign and no blank.
+// Nothing if it is none, or one that Number does not hold.
+template <std::integral Number>
+std::optional<Number> parse_number(std::string_view text, int base = 10) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number, base);
+  if (text.starts_with('-') || error != std::errc{} || stop != end) return std::nullopt;
+  return number;
 }
 
 // Appends a whole number in decimal digits.

@@ -1,17 +1,11 @@
 #include "suimon/core/key_text.h"
 
-#include <charconv>
+#include "suimon/base/text.h"
 
 namespace suimon {
 namespace {
 
 constexpr std::size_t kDigits = 16;  // of one half
-
-bool read_half(std::string_view digits, std::uint64_t& half) {
-  const char* const end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, half, 16);
-  return error == std::errc{} && stop == end;
-}
 
 }  // namespace
 
@@ -26,10 +20,10 @@ std::string key_text(const Key& key) {
 }
 
 std::optional<Key> parse_key_text(std::string_view text) {
-  Key key;
-  const bool good = text.size() == 2 * kDigits && read_half(text.substr(0, kDigits), key.high) &&
-                    read_half(text.substr(kDigits), key.low);
-  return good ? std::optional(key) : std::nullopt;
+  if (text.size() != 2 * kDigits) return std::nullopt;
+  const auto high = parse_number<std::uint64_t>(text.substr(0, kDigits), 16);
+  const auto low = parse_number<std::uint64_t>(text.substr(kDigits), 16);
+  return high && low ? std::optional(Key{.high = *high, .low = *low}) : std::nullopt;
 }
 
 }  // namespace suimon

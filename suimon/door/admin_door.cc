@@ -25,8 +25,8 @@ constexpr std::string_view kGet = "GET, HEAD";
 constexpr std::string_view kPost = "POST";
 
 // Ten wrong tokens at once and ten a minute, for each address: people mistype, programs guess.
-const Limiter::Options kGuesses = {.limit = {.capacity = 10, .refill = per_minute(10)},
-                                   .max_keys = 1024};
+constexpr Limiter::Options kGuesses = {.limit = {.capacity = 10, .refill = per_minute(10)},
+                                       .max_keys = 1024};
 
 // Who shows tokens: an IPv6 network of 64 bits counts as one; all unix sockets do.
 std::string guesser(const std::optional<Address>& peer) {

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <vector>
 
 #include "suimon/base/json.h"
+#include "suimon/base/text.h"
 #include "suimon/core/key_text.h"
 
 namespace suimon::door {
@@ -156,13 +156,10 @@ std::string top_body(std::span<const TopKey> keys, const Shapes& shapes, std::si
 
 Result<std::size_t> read_top_query(std::string_view query) {
   constexpr std::string_view kName = "limit=";
-  std::size_t count = 10;
-  if (query.empty()) return count;
+  if (query.empty()) return 10;
   if (query.starts_with(kName)) {
-    const std::string_view digits = query.substr(kName.size());
-    const char* const end = digits.data() + digits.size();
-    const auto [stop, error] = std::from_chars(digits.data(), end, count);
-    if (error == std::errc{} && stop == end && count >= 1 && count <= 1000) return count;
+    const auto count = parse_number<std::size_t>(query.substr(kName.size()));
+    if (count && *count >= 1 && *count <= 1000) return *count;
   }
   return failure("the query may say limit=N, how many keys of each limit, 1 to 1000");
 }

@@ -8,6 +8,7 @@
 
 #include "suimon/base/text.h"
 #include "suimon/door/http_bytes.h"
+#include "suimon/door/http_grammar.h"
 
 namespace suimon::door {
 namespace {
@@ -16,101 +17,7 @@ constexpr std::size_t kMaxLeading = 4;         // two empty lines before a reque
 constexpr std::size_t kRequestLineExtra = 64;  // a method, two spaces and a version
 constexpr std::size_t kMaxSpareBody = 64 << 10;
 
-bool lists(std::string_view list, std::string_view lower_case_token) {
-  while (!list.empty()) {
-    const std::size_t comma = std::min(list.find(','), list.size());
-    if (equal_ignoring_case(trimmed(list.substr(0, comma)), lower_case_token)) return true;
-    list.remove_prefix(std::min(comma + 1, list.size()));
-  }
-  return false;
-}
-
-// "HTTP/2.0": well formed, whether we speak it or not.
-bool is_version(std::string_view text) {
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  return text.size() == 8 && text.starts_with("HTTP/") && digit(text[5]) && text[6] == '.' &&
-         digit(text[7]);
-}
-
-// origin-form, absolute-form of what is served here, and the asterisk (RFC 9112 section 3.2).
-bool is_target(std::string_view target, std::string_view method) {
-  if (target.find('#') != std::string_view::npos) return false;  // nobody agrees where it ends
-  if (target.front() == '/') return true;
-  if (target == "*") return method == "OPTIONS";
-  const std::size_t scheme = std::min(target.find("://"), target.size());
-  return equal_ignoring_case(target.substr(0, scheme), "http") ||
-         equal_ignoring_case(target.substr(0, scheme), "https");
-}
-
-// uri-host [ ":" port ], as far as two parties could read it differently (RFC 9112 section 3.2).
-bool is_host(std::string_view value) {
-  return value.find_first_of(" \t/\\@?#\"<>,") == std::string_view::npos;
-}
-
-// *( ";" name [ "=" value ] ) (RFC 9112 section 7.1.1), without white space. They are read over,
-// but a quote that does not end could make another party look for its end on the lines that follow.
-bool is_extensions(std::string_view text) {
-  while (!text.empty()) {
-    if (text.front() != ';') return false;
-    text.remove_prefix(1);
-    const std::size_t name = token_length(text);
-    if (name == 0) return false;
-    text.remove_prefix(name);
-    if (text.empty() || text.front() != '=') continue;
-    text.remove_prefix(1);
-    std::size_t value = token_length(text);
-    if (text.starts_with('"')) {
-      for (value = 1; value < text.size() && text[value] != '"'; ++value) {
-        if (text[value] == '\\') ++value;
-      }
-      if (++value > text.size()) return false;
-    }
-    if (value == 0) return false;
-    text.remove_prefix(value);
-  }
-  return true;
-}
-
 }  // namespace
-
-std::string_view HttpRequest::path() const {
-  std::string_view path = target;
-  const std::size_t scheme = path.find("://");
-  if (!path.starts_with('/') && scheme != std::string_view::npos) {
-    path.remove_prefix(scheme + 3);
-    path.remove_prefix(std::min(path.find_first_of("/?"), path.size()));
-    if (!path.starts_with('/')) return "/";
-  }
-  return path.substr(0, path.find('?'));
-}
-
-std::string_view HttpRequest::query() const {
-  const std::size_t mark = target.find('?');
-  return mark == std::string_view::npos ? std::string_view{} : target.substr(mark + 1);
-}
-
-std::string_view HttpRequest::field(std::string_view lower_case_name) const {
-  for (const HttpField& f : fields) {
-    if (equal_ignoring_case(f.name, lower_case_name)) return f.value;
-  }
-  return {};
-}
-
-std::size_t HttpRequest::count(std::string_view lower_case_name) const {
-  return static_cast<std::size_t>(std::count_if(
-      fields.begin(), fields.end(),
-      [&](const HttpField& f) { return equal_ignoring_case(f.name, lower_case_name); }));
-}
-
-void HttpRequest::joined(std::string_view lower_case_name, std::string& out) const {
-  bool first = true;
-  for (const HttpField& f : fields) {
-    if (!equal_ignoring_case(f.name, lower_case_name)) continue;
-    if (!first) out += ", ";
-    first = false;
-    out += f.value;
-  }
-}
 
 HttpParser::Status HttpParser::parse(std::string_view in, std::size_t& consumed) {
   consumed = 0;
@@ -273,8 +180,8 @@ bool HttpParser::note_field(std::string_view name, std::string_view value) {
     seen_.unknown_expectation = seen_.expectation || !equal_ignoring_case(value, "100-continue");
     seen_.expectation = true;
   } else if (equal_ignoring_case(name, "connection")) {
-    seen_.close = seen_.close || lists(value, "close");
-    seen_.keep_alive = seen_.keep_alive || lists(value, "keep-alive");
+    seen_.close = seen_.close || lists_token(value, "close");
+    seen_.keep_alive = seen_.keep_alive || lists_token(value, "keep-alive");
   }
   return true;
 }

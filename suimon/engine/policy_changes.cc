@@ -97,6 +97,7 @@ Matching matching_of(const Ruleset& ruleset, const std::vector<Matcher>& matcher
 
 std::vector<std::pair<Matching, std::uint64_t>> costs_of(const Place& place) {
   std::vector<std::pair<Matching, std::uint64_t>> all;
+  all.reserve(place.rule->cost.size());
   for (const CostRule& cost : place.rule->cost) {
     all.emplace_back(matching_of(*place.ruleset, cost.match), cost.value);
   }
@@ -105,6 +106,7 @@ std::vector<std::pair<Matching, std::uint64_t>> costs_of(const Place& place) {
 
 std::vector<std::pair<std::string, std::string>> sources_of(const Ruleset& ruleset) {
   std::vector<std::pair<std::string, std::string>> all;
+  all.reserve(ruleset.sources.size());
   for (const AttributeSource& source : ruleset.sources) {
     all.emplace_back(ruleset.attributes[source.attribute], source.header);
   }

@@ -12,9 +12,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <memory>
+
+#include "suimon/base/text.h"
 
 namespace suimon::net {
 namespace {
@@ -153,11 +154,11 @@ Result<ListenAddress> parse_listen_address(std::string_view text) {
     address.path = text.substr(kUnixPrefix.size(), mark - kUnixPrefix.size());
     if (mark != text.size()) {
       const std::string_view mode = text.substr(mark + kModeMark.size());
-      const char* const end = mode.data() + mode.size();
-      const auto [stop, code] = std::from_chars(mode.data(), end, address.mode, 8);
-      if (mode.size() != 3 || code != std::errc{} || stop != end) {
+      const auto bits = parse_number<mode_t>(mode, 8);
+      if (mode.size() != 3 || !bits) {
         return tl::unexpected(wrong(text, "has a mode that is no three octal digits such as 660"));
       }
+      address.mode = *bits;
     }
     if (address.path.empty() || address.path.find('\0') != std::string::npos) {
       return tl::unexpected(wrong(text, "names no path"));
@@ -170,7 +171,6 @@ Result<ListenAddress> parse_listen_address(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return tl::unexpected(wrong(text, "has no port"));
   std::string_view host = text.substr(0, colon);
-  const std::string_view port = text.substr(colon + 1);
   if (host.size() >= 2 && host.front() == '[' && host.back() == ']') {
     host = host.substr(1, host.size() - 2);
   } else if (host.find(':') != std::string_view::npos) {
@@ -179,12 +179,13 @@ Result<ListenAddress> parse_listen_address(std::string_view text) {
   if (host.empty() || host.find_first_of(std::string_view("[] /\0", 5)) != std::string_view::npos) {
     return tl::unexpected(wrong(text, "has no host"));
   }
-  const auto [end, code] = std::from_chars(port.data(), port.data() + port.size(), address.port);
-  if (code != std::errc{} || end != port.data() + port.size()) {
+  const auto port = parse_number<std::uint16_t>(text.substr(colon + 1));
+  if (!port) {
     return tl::unexpected(wrong(text, "has a port that is no number from 0 to 65535"));
   }
   address.kind = ListenAddress::Kind::tcp;
   address.host = host;
+  address.port = *port;
   return address;
 }
 

@@ -61,6 +61,7 @@ std::optional<std::vector<ExplainedLimit>> explain(const Ruleset& ruleset, const
   MatchScratch scratch;
   if (!matching::read_values(ruleset, request, values, scratch)) return std::nullopt;
   std::vector<ExplainedLimit> limits;
+  limits.reserve(ruleset.limits.size());
   for (const LimitRule& rule : ruleset.limits) {
     limits.push_back(explained(ruleset, rule, values, scratch.key));
   }

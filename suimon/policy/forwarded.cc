@@ -41,7 +41,8 @@ Value pop_value(std::string_view& rest) {
   std::size_t at = 0;
   if (rest.starts_with('"')) {
     for (at = 1; at < rest.size() && rest[at] != '"'; ++at) {
-      if (rest[at] == '\\' && ++at == rest.size()) break;
+      if (rest[at] == '\\') ++at;
+      if (at == rest.size()) break;
       add(rest[at]);
     }
     value.good = at < rest.size();

@@ -1,6 +1,5 @@
 // The sections of a policy file before its limits: client_ip, attributes, aliases, tiers.
 #include <algorithm>
-#include <charconv>
 #include <string>
 
 #include "suimon/base/text.h"
@@ -53,12 +52,8 @@ std::optional<unsigned> read_number(const Node& node, std::string_view what, uns
   const std::string example = std::string(what) + ": " + std::to_string(most == 128 ? 64 : least);
   const auto text = text_of(node, what, example, reading.mistakes);
   if (!text) return std::nullopt;
-  unsigned value = 0;
-  const auto read = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (read.ec == std::errc() && read.ptr == text->data() + text->size() && value >= least &&
-      value <= most) {
-    return value;
-  }
+  const auto value = parse_number<unsigned>(*text);
+  if (value && *value >= least && *value <= most) return value;
   reading.mistakes.add(node.at, std::string(what) + ": " + shown(*text) +
                                     " is no whole number from " + std::to_string(least) + " to " +
                                     std::to_string(most) + std::string(cure));

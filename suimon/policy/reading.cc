@@ -1,9 +1,9 @@
 #include "suimon/policy/reading.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "suimon/base/text.h"
 #include "suimon/policy/guess.h"
 #include "suimon/policy/quantity.h"
 
@@ -137,10 +137,8 @@ std::optional<std::uint64_t> read_whole(const Node& node, std::string_view what,
   const std::string name(what);
   const auto text = text_of(node, what, name + ": " + std::to_string(least), mistakes);
   if (!text) return std::nullopt;
-  std::uint64_t value = 0;
-  const char* const end = text->data() + text->size();
-  const auto [stop, error] = std::from_chars(text->data(), end, value);
-  if (error == std::errc() && stop == end && value >= least && value <= most) return value;
+  const auto value = parse_number<std::uint64_t>(*text);
+  if (value && *value >= least && *value <= most) return value;
   mistakes.add(node.at, name + ": " + shown(*text) + " is no whole number from " +
                             std::to_string(least) + " to " + std::to_string(most) +
                             std::string(cure));

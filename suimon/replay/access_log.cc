@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <optional>
 
 #include "suimon/base/address.h"
 #include "suimon/base/json.h"
+#include "suimon/base/text.h"
 
 namespace suimon {
 namespace {
@@ -16,12 +16,11 @@ constexpr auto kNone = std::string_view::npos;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// A whole text as a number.
 template <class Number>
 bool read_number(std::string_view text, Number& out) {
-  if (text.empty() || !is_digit(text.front())) return false;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc{} && end == text.data() + text.size();
+  const auto number = parse_number<Number>(text);
+  out = number.value_or(out);
+  return number.has_value();
 }
 
 // Position of the quote that ends a string whose content starts at `from`; a backslash protects
@@ -115,8 +114,7 @@ class Parser {
     const std::size_t start = at_;
     const std::string_view host = token();
     const std::size_t colon = out_.clients.rfind(':');
-    unsigned short port = 0;
-    if (colon != kNone && read_number(out_.clients.substr(colon + 1), port) &&
+    if (colon != kNone && parse_number<std::uint16_t>(out_.clients.substr(colon + 1)) &&
         !parse_address(out_.clients) && parse_address(host)) {
       out_.clients = host;
     } else {

@@ -126,7 +126,9 @@ std::string to_table(const Report& report) {
     out += left(name, 20) + right(number, kNumber) + rest + '\n';
   };
   row("requests", report.requests,
-      report.first ? "  " + timestamp(*report.first) + " to " + timestamp(*report.last) : "");
+      report.first && report.last
+          ? "  " + timestamp(*report.first) + " to " + timestamp(*report.last)
+          : "");
   row("allowed", report.allowed, share(report.allowed, report.requests));
   row("refused", report.refused, share(report.refused, report.requests));
   row("clients", report.clients, "");

@@ -20,7 +20,7 @@ std::uint64_t requests_left(const LimitFacts& limit) {
 // Whether `a` binds more than `b`.
 bool binds_more(const LimitFacts& a, const LimitFacts& b) {
   if (a.outcome != b.outcome) return a.outcome > b.outcome;  // never, limited, allowed
-  if (a.outcome == Outcome::limited) return *a.retry_after > *b.retry_after;
+  if (a.outcome == Outcome::limited) return a.retry_after > b.retry_after;
   if (a.outcome == Outcome::allowed) return requests_left(a) < requests_left(b);
   return false;
 }

@@ -17,10 +17,10 @@
 namespace suimon {
 namespace {
 
-template <const Locale& locale>
+template <const Locale& kLocale>
 constexpr const Locale* checked() {
-  static_assert(locale.complete(), "a text is missing, too many or names an unknown place");
-  return &locale;
+  static_assert(kLocale.complete(), "a text is missing, too many or names an unknown place");
+  return &kLocale;
 }
 
 constexpr std::array kLocales = {
@@ -77,8 +77,8 @@ void for_each_range(std::string_view list, Use use) {
 // The place of the locale for a range: the range itself, then with its last subtags taken off.
 std::optional<std::uint8_t> look_up(std::string_view range) {
   for (;;) {
-    for (std::uint8_t place = 0; place < kLocales.size(); ++place) {
-      if (equal_ignoring_case(kLocales[place]->tag, range)) return place;
+    for (std::size_t place = 0; place < kLocales.size(); ++place) {
+      if (equal_ignoring_case(kLocales[place]->tag, range)) return static_cast<std::uint8_t>(place);
     }
     const auto dash = range.rfind('-');
     if (dash == std::string_view::npos) return std::nullopt;

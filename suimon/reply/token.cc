@@ -62,11 +62,9 @@ class Reader {
 
   template <class Number>
   Number number(std::string_view field) {
-    Number value{};
-    const char* const end = field.data() + field.size();
-    const auto [stop, error] = std::from_chars(field.data(), end, value);
-    ok_ = ok_ && !field.empty() && error == std::errc{} && stop == end && value >= Number{};
-    return value;
+    const auto value = parse_number<Number>(field);
+    ok_ = ok_ && value;
+    return value.value_or(Number{});
   }
 
   std::optional<Duration> wait(std::string_view field) {

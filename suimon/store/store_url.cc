@@ -1,7 +1,8 @@
 #include "suimon/store/store_url.h"
 
-#include <charconv>
 #include <string>
+
+#include "suimon/base/text.h"
 
 namespace suimon {
 
@@ -18,14 +19,13 @@ Result<StoreUrl> parse_store_url(std::string_view text) {
   if (parameters.empty()) return url;
   const std::string_view number =
       parameters.starts_with(kMaxKeys) ? parameters.substr(kMaxKeys.size()) : std::string_view{};
-  const char* const end = number.data() + number.size();
-  const auto [stop, error] = std::from_chars(number.data(), end, url.max_keys);
-  if (number.empty() || error != std::errc{} || stop != end || url.max_keys == 0 ||
-      url.max_keys > std::uint64_t{1} << 32) {
+  const auto keys = parse_number<std::uint64_t>(number);
+  if (!keys || *keys == 0 || *keys > std::uint64_t{1} << 32) {
     const std::string right = std::string(url.scheme) + "://?";
     return failure("store " + std::string(text) + ": write " + right +
                    "max_keys=N with N from 1 to 4294967296");
   }
+  url.max_keys = *keys;
   return url;
 }
 

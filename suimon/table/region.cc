@@ -23,13 +23,13 @@ Result<Region> Region::make(std::size_t bytes, bool shared) {
     return failure("no memory for a table of " + std::to_string(bytes >> 20) +
                    " MiB: " + std::strerror(errno) + "; ask for fewer keys");
   }
-  const auto start = reinterpret_cast<std::uintptr_t>(whole);
-  const std::uintptr_t aligned = (start + kHugePage - 1) / kHugePage * kHugePage;
-  if (aligned != start) ::munmap(whole, aligned - start);
-  const std::uintptr_t end = start + bytes + kHugePage;
-  const std::uintptr_t used = aligned + (bytes + 4095) / 4096 * 4096;
-  if (used < end) ::munmap(reinterpret_cast<void*>(used), end - used);
-  auto* const data = reinterpret_cast<std::byte*>(aligned);
+  const std::size_t past = reinterpret_cast<std::uintptr_t>(whole) % kHugePage;
+  const std::size_t before = past == 0 ? 0 : kHugePage - past;
+  const std::size_t used = before + (bytes + 4095) / 4096 * 4096;
+  auto* const first = static_cast<std::byte*>(whole);
+  auto* const data = first + before;
+  if (before != 0) ::munmap(first, before);
+  if (used < bytes + kHugePage) ::munmap(first + used, bytes + kHugePage - used);
   // Fewer misses of the TLB where the table is large; a small one would only grow.
   if (bytes >= 8 * kHugePage) ::madvise(data, bytes, MADV_HUGEPAGE);
   return Region(data, bytes);

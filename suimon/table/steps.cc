@@ -47,7 +47,7 @@ struct RealSteps::Enrolled {
 
 void RealSteps::enroll() { static thread_local const Enrolled enrolled; }
 
-std::uint32_t RealSteps::process_number = [] {
+std::uint32_t RealSteps::process_number = []() noexcept {
   // Asking the system each time would cost more than the decision.
   // And no child must find the numbers locked by a thread that it does not have.
   pthread_atfork([] { Numbers::instance().mutex.lock(); },

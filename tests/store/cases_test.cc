@@ -249,12 +249,6 @@ TEST_P(Cases, C17a_CapacityZeroIsRefusedAndNeverUnlimited) {
 // The cases of one client in several limits, and of debts, are about stores.
 class StoreCases : public testing::TestWithParam<std::string> {};
 
-std::vector<std::string> store_urls() {
-  std::vector<std::string> urls;
-  for (const StoreKind& kind : registered_stores())
-    urls.push_back(std::string(kind.scheme) + "://");
-  return urls;
-}
 INSTANTIATE_TEST_SUITE_P(All, StoreCases, testing::ValuesIn(store_urls()), test_name);
 
 TEST_P(StoreCases, C13_TheBroadLimitIsNotConsumedByWhatTheNarrowOneRefused) {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
 #include "tests/store/subjects.h"
 
@@ -24,13 +23,6 @@ inline std::int64_t lateness_of(const std::string& url, const Limit& limit, std:
   if (url.starts_with("reference") || word.shift == 0) return 0;
   const std::uint64_t units = (std::uint64_t{2} << word.shift) / word.scale;
   return static_cast<std::int64_t>(units + static_cast<std::uint64_t>(elapsed) / word.scale) + 2;
-}
-
-inline std::vector<std::string> store_urls() {
-  std::vector<std::string> urls;
-  for (const StoreKind& kind : registered_stores())
-    urls.push_back(std::string(kind.scheme) + "://");
-  return urls;
 }
 
 }  // namespace suimon::test

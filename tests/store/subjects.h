@@ -26,6 +26,13 @@ inline Key key_number(std::uint64_t n) {
 inline const Key kA = key_number(1'000'000'001);
 inline const Key kB = key_number(1'000'000'002);
 
+inline std::vector<std::string> store_urls() {
+  std::vector<std::string> urls;
+  for (const StoreKind& kind : registered_stores())
+    urls.push_back(std::string(kind.scheme) + "://");
+  return urls;
+}
+
 // Runs one group and waits for its answer; every store here answers inline or later, once.
 inline Result<void> take_group(Store& store, std::span<const Charge> charges,
                                std::span<Decision> decisions, Instant now, bool* taken = nullptr) {
