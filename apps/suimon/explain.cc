@@ -169,6 +169,10 @@ int explain(const ExplainOptions& options) {
     return kWrongUsage;
   }
   const auto limits = suimon::explain(*ruleset, request);
+  if (!limits) {
+    app::print(stderr, "{}\n", why_not(Verdict::Status::bad_path));
+    return kWrongUsage;
+  }
   std::string json;
   for (const ExplainedLimit& limit : *limits) {
     const Stand* const stand = stand_of(heard.stands, limit.rule);

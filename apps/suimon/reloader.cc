@@ -56,6 +56,7 @@ void log_numbers(const Shapes& shapes) {
 
 std::vector<std::string> texts_of(const std::vector<Mistake>& mistakes) {
   std::vector<std::string> texts;
+  texts.reserve(mistakes.size());
   for (const Mistake& mistake : mistakes) texts.push_back(mistake.to_string());
   return texts;
 }

@@ -71,7 +71,8 @@ std::unique_ptr<Trial> Trial::open(const std::string& config, const Secret& secr
     app::print(stderr, "{}: {}\n", config, installed.error().text);
     return nullptr;
   }
-  trial->engine_.emplace(trial->live_, trial->store_, trial->nobody_, trial->clock_);
+  trial->engine_ =
+      std::make_unique<Engine>(trial->live_, trial->store_, trial->nobody_, trial->clock_);
   return trial;
 }
 

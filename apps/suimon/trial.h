@@ -50,7 +50,7 @@ class Trial {
   LivePolicy live_;
   ManualClock clock_;
   Nobody nobody_;
-  std::optional<Engine> engine_;  // once there is a policy
+  std::unique_ptr<Engine> engine_;  // once there is a policy
 };
 
 }  // namespace suimon::app

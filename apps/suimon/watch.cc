@@ -44,7 +44,9 @@ class Way {
     while (!names.empty()) {
       const std::string name = std::move(names.front());
       names.pop_front();
-      const std::string here = at.ends_with('/') ? at + name : at + "/" + name;
+      std::string here = at;
+      if (!here.ends_with('/')) here += '/';
+      here += name;
       struct stat about{};
       if (::lstat(here.c_str(), &about) != 0) return note(at, name);
       if (S_ISLNK(about.st_mode)) {
@@ -61,7 +63,7 @@ class Way {
         return here;
       }
       if (!S_ISDIR(about.st_mode)) return note(at, name);
-      at = here;
+      at = std::move(here);
       directory(at);
     }
     return at;
@@ -154,7 +156,7 @@ bool Watch::watch_all(const Wanted& wanted) {
   std::map<int, Interest> watched;
   bool all = true;
   for (const auto& [directory, interest] : wanted) {
-    const auto watch = [&](const Interest& what) {
+    const auto watch = [this, &directory = directory](const Interest& what) {
       return ::inotify_add_watch(inotify_.get(), directory.c_str(),
                                  kItself | (what.any() ? kEntries : 0));
     };

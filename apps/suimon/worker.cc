@@ -10,7 +10,7 @@ constexpr std::string_view kHttp1 = "\x08http/1.1";  // as ALPN writes it
 
 std::time_t unix_seconds() { return std::time(nullptr); }
 
-const WallClock wall_clock;
+const WallClock kWallClock;
 
 }  // namespace
 
@@ -39,10 +39,10 @@ bool Worker::is_proxied(const std::optional<Address>& peer) {
 void Worker::open_http(net::Fd listener, std::size_t max_connections, const net::LiveTls* tls) {
   net::ServerLimits limits;
   limits.max_connections = max_connections;
-  limits.header_timeout = *timeouts_.header;
-  limits.idle_timeout = *timeouts_.idle;
+  limits.header_timeout = timeouts_.header.value_or(limits.header_timeout);
+  limits.idle_timeout = timeouts_.idle.value_or(limits.idle_timeout);
   http_door_ =
-      std::make_unique<door::HttpDoor>(loop_, engine_, counters_, kHttpDoor, ready_, wall_clock);
+      std::make_unique<door::HttpDoor>(loop_, engine_, counters_, kHttpDoor, ready_, kWallClock);
   http_ = std::make_unique<door::HttpServer>(
       loop_, std::move(listener), *http_door_, door::HttpLimits{}, limits, unix_seconds,
       net::Greeting{[this](const std::optional<Address>& peer) { return is_proxied(peer); }, tls,

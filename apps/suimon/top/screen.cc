@@ -32,6 +32,7 @@ std::string ago(double seconds) {
 std::vector<const std::pair<const LimitName, ByVerdict>*> by_refusals(const Figures& figures,
                                                                       const Rates& rates) {
   std::vector<const std::pair<const LimitName, ByVerdict>*> order;
+  order.reserve(figures.limits.size());
   for (const auto& limit : figures.limits) order.push_back(&limit);
   const auto rank = [&](const auto* limit) {
     const auto found = rates.limits.find(limit->first);

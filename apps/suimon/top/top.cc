@@ -33,7 +33,7 @@ Result<std::string> first_token(const std::string& path) {
   while (std::getline(file, line)) {
     const std::string_view text = trimmed(line);
     if (text.empty() || text.starts_with('#')) continue;
-    const std::string token(text.substr(text.find(':') + 1));
+    std::string token(text.substr(text.find(':') + 1));
     if (token.find_first_of(" \t\r\n") == std::string::npos) return token;
     break;
   }
