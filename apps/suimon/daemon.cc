@@ -128,6 +128,7 @@ int Daemon::start(Policy policy, const Hash128& loaded) {
 }
 
 int Daemon::open() {
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): fill_in_defaults() left nothing out
   auto store = open_store(*settings_.store.url, *settings_.store.when_full);
   if (!store) return complain(kWrongUsage, store.error().text);
   const auto secret = secret_for(settings_.store);
@@ -153,8 +154,10 @@ Worker& Daemon::add_worker(LoopCounters& counters, Observer& observer) {
 }
 
 int Daemon::open_listeners() {
+  // NOLINTBEGIN(bugprone-unchecked-optional-access): fill_in_defaults() left nothing out
   const auto http = net::parse_listen_address(*settings_.server.http);
   const auto admin = net::parse_listen_address(*settings_.server.admin);
+  // NOLINTEND(bugprone-unchecked-optional-access)
   const auto wrong = [](bool flag, std::string_view name, const Error& error) {
     return complain(kWrongUsage,
                     fmt::format("{}{}: {}", flag ? "--" : "server.", name, error.text));
@@ -164,6 +167,7 @@ int Daemon::open_listeners() {
   if (http->kind == net::ListenAddress::Kind::off) {
     spdlog::warn("--http is off: nobody can ask for a decision");
   }
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): fill_in_defaults() left nothing out
   unsigned threads = *settings_.server.threads;
   if (threads == 0) threads = std::thread::hardware_concurrency();
   threads = std::clamp(threads, 1U, 256U);
@@ -268,6 +272,7 @@ void Daemon::drain() {
   for (const auto& worker : workers_) worker->drain();
   constexpr int kStepMs = 20;
   const Instant begin = clock_.now();
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): fill_in_defaults() left nothing out
   const Instant end = begin + *settings_.server.timeouts.drain;
   for (;;) {
     loop_.poll_once(kStepMs);

@@ -11,15 +11,18 @@
 namespace suimon::app {
 
 Result<std::unique_ptr<EventLog>> open_event_log(const LogSettings& settings, const Clock& clock) {
+  // NOLINTBEGIN(bugprone-unchecked-optional-access): fill_in_defaults() left nothing out
   const std::string where = *settings.events;
   const std::uint64_t per_second = *settings.per_second;
+  const Identify identify = *settings.identify;
+  // NOLINTEND(bugprone-unchecked-optional-access)
   if (where == "off") return nullptr;
   auto file = EventFile::open(where);
   if (!file) return failure(file.error().text + "; write a file, stderr or off");
   spdlog::info("refusals go to {}, at most {} lines a second", where, per_second);
   return std::make_unique<EventLog>(
       std::move(*file), clock,
-      EventLogOptions{.identify = *settings.identify,
+      EventLogOptions{.identify = identify,
                       .per_second = per_second,
                       .doors = std::span(kListenerNames).first(kDoors),
                       .wall_minus_boot =

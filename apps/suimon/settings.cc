@@ -33,7 +33,7 @@ void fill_in_defaults(Settings& all) {
   otherwise<std::string>(all.store.url, "memory://?max_keys=1000000");
   otherwise(all.store.when_full, WhenFull::share);
   otherwise<std::string>(all.log.events, "off");
-  if (all.log.events->empty()) all.log.events = "off";
+  if (all.log.events == "") all.log.events = "off";
   otherwise(all.log.identify, Identify::none);
   otherwise<std::uint64_t>(all.log.per_second, 100);
 }
