@@ -116,6 +116,7 @@ std::vector<std::pair<std::string, std::string>> sources_of(const Ruleset& rules
 
 std::vector<std::pair<std::string, std::string>> aliases_of(const Ruleset& ruleset) {
   std::vector<std::pair<std::string, std::string>> all;
+  all.reserve(ruleset.aliases.size());
   for (const Alias& alias : ruleset.aliases) {
     all.emplace_back(alias.name, ruleset.attributes[alias.attribute]);
   }
