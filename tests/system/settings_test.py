@@ -3,6 +3,7 @@
 import contextlib
 import os
 import subprocess
+import pathlib
 import unittest
 
 from harness import Client, SystemTest, program
@@ -85,6 +86,7 @@ class Settings(SystemTest):
         told = self.run_it("top", "--once", "--token-file", self.folder / "absent", code=2)
         self.assertIn("cannot be read: No such file", told)
 
+    @unittest.skipIf(b"__asan_init" in pathlib.Path(program()).read_bytes(), "sanitizers take terabytes of addresses")
     def test_threads_that_the_system_refuses_end_it_with_the_cure(self):
         told = self.serve("--threads", "256", under=("prlimit", "--as=400000000"), code=1)
         self.assertRegex(told, "threads cannot be started: .*--threads|not enough memory; .* fewer threads")
