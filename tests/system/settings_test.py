@@ -2,8 +2,8 @@
 
 import contextlib
 import os
-import subprocess
 import pathlib
+import subprocess
 import unittest
 
 from harness import Client, SystemTest, program
