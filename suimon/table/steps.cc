@@ -47,6 +47,7 @@ struct RealSteps::Enrolled {
 
 void RealSteps::enroll() { static thread_local const Enrolled enrolled; }
 
+// NOLINTNEXTLINE(cert-err58-cpp): nothing runs yet that could be told
 std::uint32_t RealSteps::process_number = []() noexcept {
   // Asking the system each time would cost more than the decision.
   // And no child must find the numbers locked by a thread that it does not have.
