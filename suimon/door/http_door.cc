@@ -1,7 +1,5 @@
 #include "suimon/door/http_door.h"
 
-#include <charconv>
-
 #include "suimon/door/http_pending.h"
 #include "suimon/door/media_type.h"
 #include "suimon/door/openapi.h"
@@ -242,8 +240,8 @@ bool HttpDoor::read_query(const HttpRequest& request, Pending& pending) {
                     ? "the query has an unknown parameter; known are deny_status and domain"
                     : "the query has an unknown parameter; known is deny_status, and the domain "
                       "stands in the body";
-    } else if (value == "200" || value == "403" || value == "429" || value == "503") {
-      std::from_chars(value.data(), value.data() + value.size(), pending.deny_status);
+    } else if (const auto status = parse_deny_status(value)) {
+      pending.deny_status = *status;
     } else {
       mistake = "deny_status must be 200, 403, 429 or 503";
     }

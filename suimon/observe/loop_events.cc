@@ -35,18 +35,6 @@ std::string_view truncated(std::string_view text, std::array<char, 64>& buffer) 
   return {buffer.data(), size + kBits.size()};
 }
 
-// Under its own name, or under another that the policy knows.
-std::string_view value_of(const Verdict& verdict, std::string_view name) {
-  std::string_view value = verdict.request->value_of(name);
-  for (const Alias& alias : verdict.ruleset->aliases) {
-    if (!value.empty()) break;
-    if (verdict.ruleset->attributes[alias.attribute] == name) {
-      value = verdict.request->value_of(alias.name);
-    }
-  }
-  return value;
-}
-
 }  // namespace
 
 LoopEvents::LoopEvents(Observer& next, Identify identify, std::uint64_t per_second)
@@ -113,7 +101,10 @@ void LoopEvents::show_client(const Verdict& verdict, const LimitRule& rule, Even
     attribute.name.assign(name);
     attribute.value.assign(value);
   };
-  const std::string_view client = value_of(verdict, kClientIp);
+  const Ruleset& ruleset = *verdict.ruleset;
+  const Request& request = *verdict.request;
+  const auto id = ruleset.find_attribute(kClientIp);  // none: no limit and no alias names it
+  const std::string_view client = id ? ruleset.value_of(request, *id) : request.value_of(kClientIp);
   if (identify_ == Identify::truncated) {
     std::array<char, 64> buffer;
     show(kClientIp, truncated(client, buffer));
@@ -121,8 +112,8 @@ void LoopEvents::show_client(const Verdict& verdict, const LimitRule& rule, Even
   }
   show(kClientIp, client);
   for (const AttributeId part : rule.key) {
-    const std::string& name = verdict.ruleset->attributes[part];
-    if (name != kClientIp) show(name, value_of(verdict, name));
+    const std::string& name = ruleset.attributes[part];
+    if (name != kClientIp) show(name, ruleset.value_of(request, part));
   }
 }
 

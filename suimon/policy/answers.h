@@ -4,11 +4,15 @@
 // otherwise.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "suimon/base/text.h"
 
 namespace suimon {
 
@@ -22,6 +26,15 @@ inline constexpr std::array<std::string_view, 8> kLanguageTags = {"en", "ja", "d
 
 // The statuses that a refusal may have.
 inline constexpr std::array<int, 4> kDenyStatuses = {200, 403, 429, 503};
+
+constexpr bool is_deny_status(int status) {
+  return std::find(kDenyStatuses.begin(), kDenyStatuses.end(), status) != kDenyStatuses.end();
+}
+// Three digits that are one of them; nothing for anything else.
+inline std::optional<int> parse_deny_status(std::string_view text) {
+  const auto status = text.size() == 3 ? parse_number<int>(text) : std::nullopt;
+  return status && is_deny_status(*status) ? status : std::nullopt;
+}
 
 // A text that callers read, in one language.
 struct Text {

@@ -16,9 +16,8 @@ constexpr std::size_t kLongestTitle = 200;  // bytes
 std::optional<int> read_status(const Node& node, std::string_view what, Mistakes& mistakes) {
   const auto text = text_of(node, what, std::string(what) + ": 503", mistakes);
   if (!text) return std::nullopt;
-  for (const int status : kDenyStatuses) {
-    if (*text != std::to_string(status)) continue;
-    if (status == 200) {
+  if (const auto status = parse_deny_status(*text)) {
+    if (*status == 200) {
       mistakes.warn(node.at, std::string(what) +
                                  ": 200 lets a proxy pass everything; it is for callers of "
                                  "/v1/check that read `allowed`");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "suimon/base/inline_vector.h"
 #include "suimon/policy/matching.h"
 
 namespace suimon {
@@ -26,11 +27,7 @@ bool read_values(const Ruleset& ruleset, const Request& request, Values& values,
                  MatchScratch& scratch) {
   const std::vector<std::string>& attributes = ruleset.attributes;
   for (std::size_t id = 0; id < attributes.size(); ++id) {
-    values.of[id] = request.value_of(attributes[id]);
-    for (const Alias& alias : ruleset.aliases) {
-      if (alias.attribute != id || values.has(alias.attribute)) continue;
-      values.of[id] = request.value_of(alias.name);
-    }
+    values.of[id] = ruleset.value_of(request, static_cast<AttributeId>(id));
     if (!values.has(static_cast<AttributeId>(id))) continue;
     if (attributes[id] == kClientIp) {
       if (const auto address = parse_address(values.of[id])) {
@@ -126,8 +123,7 @@ void Ruleset::match(const Request& request, Matched& out, MatchScratch& scratch)
   }
 
   // Those that lack an attribute: enforced ones, shadows.
-  std::array<std::array<Applied, kMostCharges>, 2> missing;
-  std::array<std::size_t, 2> missing_count{};
+  std::array<InlineVector<Applied, kMostCharges>, 2> missing;
   std::size_t count = 0;
   for (const LimitRule& rule : limits) {
     if (!matching::matches_all(rule.match, values)) continue;
@@ -143,7 +139,7 @@ void Ruleset::match(const Request& request, Matched& out, MatchScratch& scratch)
     const Bucket& bucket = matching::bucket_of(rule, values);
     const std::size_t side = rule.shadow ? 1 : 0;
     if (lacking) {
-      missing[side][missing_count[side]++] = {&rule, &bucket, &attributes[*lacking], cost};
+      missing[side].emplace_back(Applied{&rule, &bucket, &attributes[*lacking], cost});
       continue;
     }
     Charged& to = rule.shadow ? out.shadows : out.enforced;
@@ -157,8 +153,8 @@ void Ruleset::match(const Request& request, Matched& out, MatchScratch& scratch)
   }
   for (const std::size_t side : {0U, 1U}) {
     Charged& to = side == 0 ? out.enforced : out.shadows;
-    std::copy_n(missing[side].begin(), missing_count[side], to.applied.data() + to.charged);
-    to.size = to.charged + missing_count[side];
+    std::copy(missing[side].begin(), missing[side].end(), to.applied.data() + to.charged);
+    to.size = to.charged + missing[side].size();
   }
 }
 

@@ -136,6 +136,17 @@ class Ruleset {
   // missing: it would put everybody who sends it empty into one bucket.
   void match(const Request& request, Matched& out, MatchScratch& scratch) const;
 
+  // What `request` says of an attribute, under its own name or else under an alias; "" when it says
+  // nothing. As it was sent: not in the form in which limits compare it.
+  std::string_view value_of(const Request& request, AttributeId id) const {
+    std::string_view value = request.value_of(attributes[id]);
+    for (const Alias& alias : aliases) {
+      if (!value.empty()) break;
+      if (alias.attribute == id) value = request.value_of(alias.name);
+    }
+    return value;
+  }
+
   // The id of an attribute, if any limit looks at it.
   std::optional<AttributeId> find_attribute(std::string_view name) const;
 };

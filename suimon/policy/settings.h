@@ -39,7 +39,7 @@ struct StoreSettings {
   std::optional<std::string> url;
   std::string password_file;
   std::string secret_file;
-  std::string previous_secret_file;  // accepted beside it while keys move to the new secret
+  std::string previous_secret_file;  // what it was before: key-hash prints hashes of both
   std::optional<WhenFull> when_full;
 };
 

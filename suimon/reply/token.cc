@@ -142,7 +142,7 @@ Result<void> parse_token(std::string_view token, Told& told) {
   Reader reader(token.substr(2));
   told.facts.outcome = reader.outcome(reader.until(' '));
   told.status = reader.number<int>(reader.until(' '));
-  if (std::find(kDenyStatuses.begin(), kDenyStatuses.end(), told.status) == kDenyStatuses.end()) {
+  if (!is_deny_status(told.status)) {
     return refuse();
   }
   told.names.reserve(token.size());  // views into it must not move
