@@ -1,16 +1,15 @@
 // The keyed table: every client of every limit in one bounded region, without a lock.
 //
 // This is the template; suimon/table/table.h is the table that programs use. Its parts: places.h
-// (where a key lies), claims.h (several slots as one), layout.h (the region).
+// (where a key lies), claims.h (several slots as one), layout.h (the region); and, of its members,
+// newcomers.h, group_take.h and conversion.h.
 //
 //   - A decision over one state is one CAS. A refusal writes nothing.
-//   - A decision over several states changes all of them or none; nobody is refused for tokens that
-//   a
-//     decision held for a moment and did not spend.
-//   - Memory is fixed. A state that is full again equals an absent one and gives way. When none of
-//   a
-//     new key's places is free, who owes the smallest share of its capacity goes, never who is
-//     limited; when all are limited, the newcomer is charged to its limit's one overflow bucket (or
+//   - A decision over several states changes all or none of them. Nobody is refused for tokens
+//     that a decision held for a moment and did not spend.
+//   - Memory is fixed. A state that is full again equals an absent one and gives way. When no place
+//     of a new key is free, who owes the smallest share of its capacity goes, never who is
+//     limited. When all are limited, the newcomer is charged to its limit's one overflow bucket (or
 //     what else WhenFull says).
 //   - A thread that is stopped at any step holds up nobody.
 #pragma once
@@ -137,47 +136,9 @@ class BasicTable {
     }
   }
 
-  // Table::convert_replaced().
-  void convert_replaced() {
-    for (std::uint32_t i = 0; i < memory_.size.shapes; ++i) {
-      convert_replaced(memory_.own[i].keyless);
-      convert_replaced(memory_.own[i].overflow);
-    }
-    const std::uint64_t slots = memory_.size.lines * Steps::kSlotsInLine;
-    for (std::uint64_t i = 0; i < slots; ++i) convert_replaced(memory_.lines[i]);
-  }
+  void convert_replaced();  // Table::convert_replaced()
 
  private:
-  bool is_replaced(ShapeNumber number) const {
-    if (number >= memory_.size.shapes) return false;
-    const ShapeView shape(memory_.shapes, number);
-    return shape.is_ready() && shape.next();
-  }
-
-  // A claimed slot may return to what it was before, which only shows when the claim is over. A
-  // mark holds no state, whatever shape it names.
-  void convert_replaced(Slot& slot) {
-    for (;;) {
-      const std::uint64_t id = Steps::load(slot.id);
-      const bool claimed = kind_of(id) == Kind::claimed;
-      if (!claimed && (kind_of(id) != Kind::live || !is_replaced(shape_of(id)))) return;
-      const Slot seen = Steps::load(slot);
-      if (seen.id != id) continue;
-      if (claimed) {
-        claims_.settle(slot, seen);
-        continue;
-      }
-      const ShapeView from(memory_.shapes, shape_of(id));
-      const ShapeView newest = from.newest();
-      // Each change counts from its own instant, so no reading of the clock is needed.
-      const Word word = read_as(Word{seen.word}, from, newest, Instant{});
-      if (Steps::cas(slot, seen,
-                     {id_of(fingerprint_of(id), newest.number(), Kind::live), word.bits})) {
-        return;
-      }
-    }
-  }
-
   [[gnu::always_inline]] static detail::Taken take(const ShapeView& shape, const Slot& live,
                                                    std::uint64_t amount, Instant now) {
     return with_algorithm(shape.algorithm(), [&](auto algorithm) {
@@ -310,50 +271,11 @@ class BasicTable {
     }
   }
 
-  // A newcomer for whom there is no place, where nothing is shared.
-  bool take_of_nothing(const Charge& charge, Decision& out, Instant now) const {
-    const ShapeView shape = newest(charge.shape);
-    const Word word = stand_in<Word>(when_full_, shape.algorithm(), shape.scale(), now);
-    out = decide(shape, word, unkept(charge), now).decision;
-    return out.allowed();
-  }
   // What is not kept cannot be waited for either.
   static Charge unkept(const Charge& charge) {
     Charge at_once = charge;
     at_once.max_wait = Duration(0);
     return at_once;
-  }
-
-  // A new key: finds a place, marks it, looks whether the key is alone, and makes it live.
-  Arrival arrive(const Candidates& key, const typename Places<Steps, kCures>::Found& found,
-                 const Charge& charge, Decision& out, Instant now) {
-    const ShapeView shape = ShapeView(memory_.shapes, charge.shape).newest();
-    const Instant before = places_.horizon();
-    const Step<Word> look = first_step(shape, charge, now, before);
-    if (!look.writes) {
-      out = look.decision;
-      if (charge.op != Op::peek || !look.decision.allowed()) return Arrival::decided;
-      // A look says what a take would hear, also where nobody gives way.
-      return places_.victim_for(key, now, {}).is_none() ? Arrival::nowhere : Arrival::decided;
-    }
-    Slot* place = found.slot;
-    Slot mark = found.seen;
-    if (place == nullptr) {
-      const Placing placing = find_place(key, shape, now, {}, place, mark);
-      if (placing != Placing::marked) {
-        return placing == Placing::full ? Arrival::nowhere : Arrival::again;
-      }
-    }
-    if (!places_.verify(key, place, mark)) return Arrival::again;
-    const Instant after = kCures.horizon_after_verify ? places_.horizon() : before;
-    const Step<Word> first = first_step(shape, charge, now, after);
-    out = first.decision;
-    if (!first.writes) {
-      places_.drop(*place, mark);
-      return Arrival::decided;
-    }
-    const Slot fresh{id_of(key.fingerprint, shape.number(), Kind::live), first.after.bits};
-    return Steps::cas(*place, mark, fresh) ? Arrival::decided : Arrival::again;
   }
 
   // What a newcomer is decided by: a bucket that is full, at an instant that H does not lie behind.
@@ -376,25 +298,18 @@ class BasicTable {
 
   enum class Placing : std::uint8_t { marked, again, full };
 
-  // Marks a place for an absent key. `taken` are places that must stay as they are.
+  // newcomers.h
+  Arrival arrive(const Candidates& key, const typename Places<Steps, kCures>::Found& found,
+                 const Charge& charge, Decision& out, Instant now);
   Placing find_place(const Candidates& key, const ShapeView& shape, Instant now,
-                     std::span<Slot* const> taken, Slot*& place, Slot& mark) {
-    const auto victim = places_.victim_for(key, now, taken);
-    if (victim.is_none()) return Placing::full;
-    if (victim.key_is_here) return Placing::again;
-    if (victim.slot == nullptr) {
-      // A claimed place is nobody's victim, but a claim whose owner died must not hold it for ever.
-      const Slot seen = Steps::load(*victim.claimed);
-      if (kind_of(seen.id) == Kind::claimed) claims_.settle(*victim.claimed, seen);
-      return Placing::again;
-    }
-    const auto marked = places_.mark(key, victim, shape.number(), now);
-    if (!marked) return Placing::again;
-    place = victim.slot;
-    mark = *marked;
-    return Placing::marked;
-  }
+                     std::span<Slot* const> taken, Slot*& place, Slot& mark);
+  bool take_of_nothing(const Charge& charge, Decision& out, Instant now) const;
 
+  // conversion.h
+  bool is_replaced(ShapeNumber number) const;
+  void convert_replaced(Slot& slot);
+
+  // group_take.h
   bool take_all_quickly(std::span<const Charge> charges, std::span<Decision> decisions,
                         Instant now);
   bool take_all(std::span<const Charge> charges, std::span<Decision> decisions, Instant now);
@@ -416,4 +331,7 @@ class BasicTable {
 
 }  // namespace suimon::table
 
-#include "suimon/table/group_take.h"  // the members that decide over several states
+// Members that are a matter of their own.
+#include "suimon/table/conversion.h"
+#include "suimon/table/group_take.h"
+#include "suimon/table/newcomers.h"
