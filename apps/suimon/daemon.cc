@@ -40,15 +40,15 @@ Result<Secret> secret_for(const StoreSettings& settings) {
   return random_secret();
 }
 
-// How many connections each loop and the admin listener may hold.
+// How many connections each door of a loop and the admin listener may hold.
 struct Places {
-  std::size_t loop;
+  std::size_t door;
   std::size_t admin;
 };
 
 // Raises the limit on descriptors and divides them: whoever fills one listener leaves the others
 // theirs.
-Places places_of(std::size_t threads) {
+Places places_of(std::size_t threads, std::size_t doors) {
   constexpr std::size_t kOperators = 256;     // and scrapers
   const std::size_t kept = 64 + 4 * threads;  // for loops, listeners, files and a store
   rlimit limit{};
@@ -59,7 +59,8 @@ Places places_of(std::size_t threads) {
   const std::size_t most = limit.rlim_cur > 2 * kept ? limit.rlim_cur - kept : limit.rlim_cur / 4;
   const std::size_t admin = std::clamp<std::size_t>(most / 8, 4, kOperators);
   const std::size_t rest = most - std::min(most, admin);
-  return {std::clamp<std::size_t>(rest / threads, 4, net::ServerLimits{}.max_connections), admin};
+  return {std::clamp<std::size_t>(rest / (threads * doors), 4, net::ServerLimits{}.max_connections),
+          admin};
 }
 
 int complain(int code, std::string_view text) {
@@ -144,7 +145,8 @@ int Daemon::open() {
   admin_tokens_ = std::move(*tokens);
   events_ = std::move(*events);
   policy_ = std::make_unique<LivePolicy>(*store_, *secret);
-  metrics_ = std::make_unique<Metrics>(*policy_, *store_, kListenerNames, kDoors, SUIMON_VERSION);
+  metrics_ = std::make_unique<Metrics>(*policy_, *store_, listener_names(),
+                                       door::registered_doors().size(), SUIMON_VERSION);
   return kGood;
 }
 
@@ -154,19 +156,49 @@ Worker& Daemon::add_worker(LoopCounters& counters, Observer& observer) {
 }
 
 int Daemon::open_listeners() {
-  // NOLINTBEGIN(bugprone-unchecked-optional-access): fill_in_defaults() left nothing out
-  const auto http = net::parse_listen_address(*settings_.server.http);
-  const auto admin = net::parse_listen_address(*settings_.server.admin);
-  // NOLINTEND(bugprone-unchecked-optional-access)
-  const auto wrong = [](bool flag, std::string_view name, const Error& error) {
-    return complain(kWrongUsage,
-                    fmt::format("{}{}: {}", flag ? "--" : "server.", name, error.text));
+  const auto address_of =
+      [&](std::string_view name,
+          std::optional<std::string> ServerSettings::* in) -> Result<net::ListenAddress> {
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): fill_in_defaults() left nothing out
+    auto address = net::parse_listen_address(*(settings_.server.*in));
+    if (address) return address;
+    const bool flag = (options_.flags.server.*in).has_value();
+    return failure(fmt::format("{}{}: {}", flag ? "--" : "server.", name, address.error().text));
   };
-  if (!http) return wrong(options_.flags.server.http.has_value(), "http", http.error());
-  if (!admin) return wrong(options_.flags.server.admin.has_value(), "admin", admin.error());
-  if (http->kind == net::ListenAddress::Kind::off) {
-    spdlog::warn("--http is off: nobody can ask for a decision");
+  // All are read before the first is opened.
+  std::vector<net::ListenAddress> addresses;
+  for (const door::DoorKind& kind : door::registered_doors()) {
+    const auto address = address_of(kind.name, kind.address);
+    if (!address) return complain(kWrongUsage, address.error().text);
+    addresses.push_back(*address);
   }
+  const auto admin = address_of("admin", &ServerSettings::admin);
+  if (!admin) return complain(kWrongUsage, admin.error().text);
+  const auto is_off = [](const net::ListenAddress& address) {
+    return address.kind == net::ListenAddress::Kind::off;
+  };
+  const auto off = std::count_if(addresses.begin(), addresses.end(), is_off);
+  if (addresses.size() == static_cast<std::size_t>(off)) {
+    spdlog::warn("every door is off: nobody can ask for a decision");
+  }
+  open_doors_ = std::max<std::size_t>(1, addresses.size() - static_cast<std::size_t>(off));
+  add_deciding_workers();
+  for (std::size_t id = 0; id < addresses.size(); ++id) {
+    if (is_off(addresses[id])) continue;
+    if (auto opened = open_door(static_cast<DoorId>(id), addresses[id]); !opened) {
+      return complain(
+          kFailed, fmt::format("{}: {}", door::registered_doors()[id].name, opened.error().text));
+    }
+  }
+  if (!is_off(*admin)) {
+    if (auto opened = open_admin(*admin); !opened) {
+      return complain(kFailed, "admin: " + opened.error().text);
+    }
+  }
+  return kGood;
+}
+
+void Daemon::add_deciding_workers() {
   // NOLINTNEXTLINE(bugprone-unchecked-optional-access): fill_in_defaults() left nothing out
   unsigned threads = *settings_.server.threads;
   if (threads == 0) threads = std::thread::hardware_concurrency();
@@ -175,17 +207,6 @@ int Daemon::open_listeners() {
     LoopCounters& counters = metrics_->add_loop();
     add_worker(counters, events_ ? static_cast<Observer&>(events_->add_loop(counters)) : counters);
   }
-  if (http->kind != net::ListenAddress::Kind::off) {
-    if (auto opened = open_http(*http); !opened) {
-      return complain(kFailed, "http: " + opened.error().text);
-    }
-  }
-  if (admin->kind != net::ListenAddress::Kind::off) {
-    if (auto opened = open_admin(*admin); !opened) {
-      return complain(kFailed, "admin: " + opened.error().text);
-    }
-  }
-  return kGood;
 }
 
 Result<void> Daemon::open_admin(const net::ListenAddress& address) {
@@ -207,14 +228,14 @@ Result<void> Daemon::open_admin(const net::ListenAddress& address) {
            .reload = [this](door::Reloaded told) { return ask_for_reload(std::move(told)); },
            .audit = [](std::string_view line) { spdlog::info("audit {}", line); },
            .unix_seconds = [] { return std::time(nullptr); }},
-          places_of(deciding_).admin, tls);
+          places_of(deciding_, open_doors_).admin, tls);
   return {};
 }
 
 // A TCP port is shared by one listener a loop; a unix socket is one listener for all.
-Result<void> Daemon::open_http(const net::ListenAddress& address) {
+Result<void> Daemon::open_door(DoorId id, const net::ListenAddress& address) {
   const bool tcp = address.kind == net::ListenAddress::Kind::tcp;
-  const std::size_t places = places_of(workers_.size()).loop;
+  const std::size_t places = places_of(workers_.size(), open_doors_).door;
   // Without this a second daemon on the same port would take half of the requests in silence.
   if (tcp && address.port != 0) {
     if (auto probe = net::open_listener(address, /*reuse_port=*/false); !probe) {
@@ -225,7 +246,8 @@ Result<void> Daemon::open_http(const net::ListenAddress& address) {
   if (!first) return tl::unexpected(first.error());
   const std::string bound = net::bound_address(*first);
   const net::LiveTls* const tls = tls_of(address);
-  spdlog::info("http listens on {}{}", bound, tls ? " with TLS" : "");
+  spdlog::info("{} listens on {}{}", door::registered_doors()[id].name, bound,
+               tls ? " with TLS" : "");
   if (!tcp) socket_files_.push_back(std::make_unique<net::SocketFile>(address));
   const auto chosen_port =
       tcp ? net::parse_listen_address(bound) : Result<net::ListenAddress>(address);
@@ -233,9 +255,9 @@ Result<void> Daemon::open_http(const net::ListenAddress& address) {
   for (std::size_t i = 1; i < workers_.size(); ++i) {
     auto next = tcp ? net::open_listener(*chosen_port, true) : net::share(*first);
     if (!next) return tl::unexpected(next.error());
-    workers_[i]->open_http(std::move(*next), places, tls);
+    workers_[i]->open_door(id, std::move(*next), places, tls);
   }
-  workers_.front()->open_http(std::move(*first), places, tls);
+  workers_.front()->open_door(id, std::move(*first), places, tls);
   return {};
 }
 

@@ -30,7 +30,8 @@ class Daemon {
   int open();
   int start(Policy policy, const Hash128& loaded);
   int open_listeners();
-  Result<void> open_http(const net::ListenAddress& address);
+  void add_deciding_workers();
+  Result<void> open_door(DoorId id, const net::ListenAddress& address);
   Result<void> open_admin(const net::ListenAddress& address);
   // What a unix socket carries stays on this machine, so there it is always plain.
   const net::LiveTls* tls_of(const net::ListenAddress& address) const {
@@ -59,6 +60,7 @@ class Daemon {
   std::vector<std::unique_ptr<net::SocketFile>> socket_files_;
   std::vector<std::unique_ptr<Worker>> workers_;  // those that decide, and last the admin's
   std::size_t deciding_ = 0;
+  std::size_t open_doors_ = 1;
 };
 
 }  // namespace suimon::app

@@ -24,7 +24,7 @@ Result<std::unique_ptr<EventLog>> open_event_log(const LogSettings& settings, co
       std::move(*file), clock,
       EventLogOptions{.identify = identify,
                       .per_second = per_second,
-                      .doors = std::span(kListenerNames).first(kDoors),
+                      .doors = listener_names().first(door::registered_doors().size()),
                       .wall_minus_boot =
                           [&clock] {
                             const auto wall = std::chrono::system_clock::now().time_since_epoch();

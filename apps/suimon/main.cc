@@ -8,6 +8,7 @@
 #include "apps/suimon/commands.h"
 #include "apps/suimon/print.h"
 #include "suimon/base/text.h"
+#include "suimon/door/doors.h"
 #include "suimon/replay/run.h"
 
 namespace {
@@ -117,10 +118,13 @@ int run(int argc, char** argv) {
   suimon::Settings& flags = serve.flags;
   CLI::App& serve_command = *app.add_subcommand("serve", "decide for gateways and programs");
   config_option(serve_command, serve.config);
-  serve_command
-      .add_option("--http", flags.server.http,
-                  "where checks are asked: host:port, unix:/path or off [127.0.0.1:8080]")
-      ->envname("SUIMON_HTTP");
+  for (const suimon::door::DoorKind& kind : suimon::door::registered_doors()) {
+    serve_command
+        .add_option("--" + std::string(kind.name), flags.server.*kind.address,
+                    std::string(kind.purpose) + ": host:port, unix:/path or off [" +
+                        std::string(kind.by_default) + "]")
+        ->envname(std::string(kind.environment));
+  }
   serve_command
       .add_option("--admin", flags.server.admin,
                   "where operators look: host:port, unix:/path or off [127.0.0.1:9090]")

@@ -1,6 +1,7 @@
 #include "apps/suimon/settings.h"
 
 #include "apps/suimon/tls.h"
+#include "suimon/door/doors.h"
 #include "suimon/engine/policy_changes.h"
 #include "suimon/net/address.h"
 #include "suimon/net/server.h"
@@ -24,7 +25,9 @@ void otherwise(std::optional<Value>& setting, Value by_default) {
 
 void fill_in_defaults(Settings& all) {
   const net::ServerLimits limits;
-  otherwise<std::string>(all.server.http, "127.0.0.1:8080");
+  for (const door::DoorKind& kind : door::registered_doors()) {
+    otherwise(all.server.*kind.address, std::string(kind.by_default));
+  }
   otherwise<std::string>(all.server.admin, "127.0.0.1:9090");
   otherwise(all.server.threads, 0U);
   otherwise(all.server.timeouts.header, limits.header_timeout);
@@ -42,9 +45,9 @@ void fill_in_defaults(Settings& all) {
 
 Settings chosen(const Settings& flags, const Settings& file) {
   Settings all = file;
-  choose(flags.server.http, all.server.http);
-  choose(flags.server.grpc, all.server.grpc);
-  choose(flags.server.resp, all.server.resp);
+  for (const door::DoorKind& kind : door::registered_doors()) {
+    choose(flags.server.*kind.address, all.server.*kind.address);
+  }
   choose(flags.server.admin, all.server.admin);
   choose(flags.server.threads, all.server.threads);
   all.server.tls = chosen_tls(flags.server.tls, file.server.tls);
@@ -65,13 +68,17 @@ Settings chosen(const Settings& flags, const Settings& file) {
 }
 
 Result<void> readable(const Settings& settings) {
-  for (const auto& [name, address] :
-       {std::pair("http", &settings.server.http), std::pair("admin", &settings.server.admin)}) {
-    if (!*address) continue;
-    if (const auto read = net::parse_listen_address(**address); !read) {
-      return failure(std::string("server: {") + name + ": ...}: " + read.error().text);
-    }
+  const auto is_readable = [&](std::string_view name,
+                               const std::optional<std::string>& address) -> Result<void> {
+    if (!address) return {};
+    const auto read = net::parse_listen_address(*address);
+    if (read) return {};
+    return failure("server: {" + std::string(name) + ": ...}: " + read.error().text);
+  };
+  for (const door::DoorKind& kind : door::registered_doors()) {
+    if (auto read = is_readable(kind.name, settings.server.*kind.address); !read) return read;
   }
+  if (auto read = is_readable("admin", settings.server.admin); !read) return read;
   return settings.store.url ? check_store_url(*settings.store.url) : Result<void>{};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <utility>
 
 namespace suimon::app {
 namespace {
@@ -13,6 +14,16 @@ std::time_t unix_seconds() { return std::time(nullptr); }
 const WallClock kWallClock;
 
 }  // namespace
+
+std::span<const std::string_view> listener_names() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> all;
+    for (const door::DoorKind& kind : door::registered_doors()) all.push_back(kind.name);
+    all.emplace_back("admin");
+    return all;
+  }();
+  return names;
+}
 
 Worker::Worker(const LivePolicy& policy, Store& store, LoopCounters& counters, Observer& observer,
                const Clock& clock, const std::atomic<bool>& ready, const TimeoutSettings& timeouts)
@@ -36,17 +47,20 @@ bool Worker::is_proxied(const std::optional<Address>& peer) {
   });
 }
 
-void Worker::open_http(net::Fd listener, std::size_t max_connections, const net::LiveTls* tls) {
+void Worker::open_door(DoorId id, net::Fd listener, std::size_t max_connections,
+                       const net::LiveTls* tls) {
+  const door::DoorKind& kind = door::registered_doors()[id];
   net::ServerLimits limits;
   limits.max_connections = max_connections;
   limits.header_timeout = timeouts_.header.value_or(limits.header_timeout);
   limits.idle_timeout = timeouts_.idle.value_or(limits.idle_timeout);
-  http_door_ =
-      std::make_unique<door::HttpDoor>(loop_, engine_, counters_, kHttpDoor, ready_, kWallClock);
-  http_ = std::make_unique<door::HttpServer>(
-      loop_, std::move(listener), *http_door_, door::HttpLimits{}, limits, unix_seconds,
-      net::Greeting{[this](const std::optional<Address>& peer) { return is_proxied(peer); }, tls,
-                    kHttp1});
+  net::Greeting greeting{{}, tls, kind.protocols};
+  if (kind.proxied) {
+    greeting.proxied = [this](const std::optional<Address>& peer) { return is_proxied(peer); };
+  }
+  doors_.resize(door::registered_doors().size());
+  doors_[id] = kind.open({loop_, engine_, counters_, id, ready_, kWallClock}, std::move(listener),
+                         limits, std::move(greeting));
 }
 
 void Worker::open_admin(net::Fd listener, door::AdminParts parts, std::size_t max_connections,
@@ -70,14 +84,18 @@ void Worker::refresh_policy() {
 
 void Worker::drain() {
   loop_.post([this] {
-    if (http_) http_->drain();
+    for (const auto& door : doors_) {
+      if (door) door->drain();
+    }
     if (admin_) admin_->drain();
   });
 }
 
 void Worker::close_idle() {
   loop_.post([this] {
-    if (http_) http_->close_idle();
+    for (const auto& door : doors_) {
+      if (door) door->close_idle();
+    }
     if (admin_) admin_->close_idle();
   });
 }
@@ -90,20 +108,21 @@ void Worker::stop() {
 
 void Worker::count_connections() {
   std::size_t open = 0;
-  const auto count = [&](door::HttpServer* http, std::size_t listener) {
-    if (http == nullptr) return;
-    const net::Server& server = http->server();
+  const auto count = [&](const net::Server& server, const BadRequests* bad, std::size_t listener) {
     ConnectionCounters& counters = counters_.connections(listener);
     counters.refused.set(server.refused());
     counters.timed_out.set(server.timed_out());
     counters.accept_failures.set(server.accept_failures());
     counters.handshake_failures.set(server.failed_greetings());
-    const BadRequests& bad = http->bad_requests();
-    for (std::size_t i = 0; i < bad.size(); ++i) counters.bad_requests[i].set(bad[i]);
+    for (std::size_t i = 0; bad != nullptr && i < bad->size(); ++i) {
+      counters.bad_requests[i].set((*bad)[i]);
+    }
     open += server.connections();
   };
-  count(http_.get(), kHttpDoor);
-  count(admin_.get(), kAdmin);
+  for (std::size_t id = 0; id < doors_.size(); ++id) {
+    if (doors_[id]) count(doors_[id]->server(), doors_[id]->bad_requests(), id);
+  }
+  if (admin_) count(admin_->server(), &admin_->bad_requests(), door::registered_doors().size());
   connections_.store(open, std::memory_order_relaxed);
 }
 

@@ -4,21 +4,21 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 #include <thread>
+#include <vector>
 
 #include "suimon/door/admin_door.h"
-#include "suimon/door/http_door.h"
+#include "suimon/door/doors.h"
 #include "suimon/engine/engine.h"
 #include "suimon/net/loop.h"
 #include "suimon/observe/counters.h"
 
 namespace suimon::app {
 
-// The listeners, by the names that metrics show; the first kDoors of them decide.
-inline constexpr DoorId kHttpDoor = 0;
-inline constexpr std::size_t kAdmin = 1;
-inline constexpr std::size_t kDoors = 1;
-inline constexpr std::array<std::string_view, 2> kListenerNames = {"http", "admin"};
+// The listeners, by the names that metrics show: the doors in the order of their list, which is
+// that of their DoorIds, and last the operators'.
+std::span<const std::string_view> listener_names();
 
 class Worker {
  public:
@@ -27,7 +27,7 @@ class Worker {
   ~Worker();
 
   // Before start(). `tls` may be null: plain.
-  void open_http(net::Fd listener, std::size_t max_connections, const net::LiveTls* tls);
+  void open_door(DoorId id, net::Fd listener, std::size_t max_connections, const net::LiveTls* tls);
   void open_admin(net::Fd listener, door::AdminParts parts, std::size_t max_connections,
                   const net::LiveTls* tls);
 
@@ -52,9 +52,8 @@ class Worker {
   const std::atomic<bool>& ready_;
   const TimeoutSettings timeouts_;
   Engine engine_;
-  std::unique_ptr<door::HttpDoor> http_door_;
+  std::vector<std::unique_ptr<door::Door>> doors_;  // by DoorId; null where one is off
   std::unique_ptr<door::AdminDoor> admin_door_;
-  std::unique_ptr<door::HttpServer> http_;
   std::unique_ptr<door::HttpServer> admin_;
   std::atomic<std::size_t> connections_{0};
   std::thread thread_;

@@ -63,6 +63,8 @@ void read_server(const Node& node, Reading& reading) {
   if (!is_mapping(node, "server", "server: {http: 127.0.0.1:8080}", mistakes)) return;
   check_keys(node, kServerWords, mistakes);
   read_text(node, "http", "http: 127.0.0.1:8080", server.http, mistakes);
+  read_text(node, "grpc", "grpc: 127.0.0.1:8081", server.grpc, mistakes);
+  read_text(node, "resp", "resp: 127.0.0.1:6380", server.resp, mistakes);
   read_text(node, "admin", "admin: 127.0.0.1:9090", server.admin, mistakes);
   read_text(node, "admin_token_file", "admin_token_file: admin.token", server.admin_token_file,
             mistakes);

@@ -74,8 +74,8 @@ constexpr Words kOnMissingKnown = {"value"};
 constexpr Words kDenyKnown = {"status"};
 constexpr Words kResponsesKnown = {"headers", "language", "deny_status"};
 
-constexpr Words kServerKnown = {"http", "admin", "threads", "tls", "timeouts", "admin_token_file"};
-constexpr RefusedWord kServerLater[] = {{"grpc", "", ""}, {"resp", "", ""}};
+constexpr Words kServerKnown = {"http",    "grpc", "resp",     "admin",
+                                "threads", "tls",  "timeouts", "admin_token_file"};
 constexpr Words kTlsKnown = {"cert", "key", "client_ca"};
 constexpr Words kTimeoutsKnown = {"header", "idle", "drain"};
 constexpr Words kStoreKnown = {"url", "password_file", "secret_file", "previous_secret_file",
@@ -123,7 +123,7 @@ const Vocabulary kCostWords{"a cost", kCostKnown, {}, {}};
 const Vocabulary kOnMissingWords{"on_missing", kOnMissingKnown, {}, {}};
 const Vocabulary kDenyWords{"deny", kDenyKnown, {}, {}};
 const Vocabulary kResponsesWords{"responses", kResponsesKnown, {}, {}};
-const Vocabulary kServerWords{"server", kServerKnown, kServerLater, {}};
+const Vocabulary kServerWords{"server", kServerKnown, {}, {}};
 const Vocabulary kTlsWords{"tls", kTlsKnown, {}, {}};
 const Vocabulary kTimeoutsWords{"timeouts", kTimeoutsKnown, {}, {}};
 const Vocabulary kStoreWords{"store", kStoreKnown, {}, kStoreMisplaced};
