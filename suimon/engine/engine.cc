@@ -1,5 +1,6 @@
 #include "suimon/engine/engine.h"
 
+#include <algorithm>
 #include <cassert>
 #include <string>
 #include <vector>
@@ -190,12 +191,46 @@ void Engine::Work::keep_requests() {
   }
 }
 
+// The store could not decide about a group: its limits say what becomes of the request.
+void Engine::fall_back(Work& work, std::size_t group) {
+  Work::One& one = work.requests[work.request_of_group[group]];
+  Verdict& verdict = one.verdict;
+  Charged& enforced = one.matched.enforced;
+  Store* const local = store_.fallback();
+  const auto answer_of = [&](std::size_t c) {
+    const OnStoreError answer = enforced.applied[c].rule->on_store_error;
+    return answer == OnStoreError::local && local == nullptr ? OnStoreError::deny : answer;
+  };
+  std::size_t kept = 0;
+  for (std::size_t c = 0; c < enforced.charged; ++c) {
+    if (answer_of(c) == OnStoreError::deny) {
+      verdict.status = Verdict::Status::store_failed;
+      return;
+    }
+    if (answer_of(c) == OnStoreError::allow) continue;
+    enforced.applied[kept] = enforced.applied[c];
+    enforced.charges[kept++] = enforced.charges[c];
+  }
+  const std::size_t unasked = enforced.charged - kept;
+  std::copy(enforced.applied.begin() + static_cast<std::ptrdiff_t>(enforced.charged),
+            enforced.applied.begin() + static_cast<std::ptrdiff_t>(enforced.size),
+            enforced.applied.begin() + static_cast<std::ptrdiff_t>(kept));
+  enforced.charged = kept;
+  enforced.size -= unasked;
+  verdict.unasked = static_cast<std::uint8_t>(unasked);
+  verdict.decided_locally = static_cast<std::uint8_t>(kept);
+  verdict.applied = {enforced.applied.data(), enforced.size};
+  verdict.decisions = {one.decisions.data(), kept};
+  verdict.charges = {enforced.charges.data(), kept};
+  if (kept == 0) return;
+  work.groups[group] = {verdict.charges, {one.decisions.data(), kept}};
+  // An answer that came late may have waited long.
+  const Instant now = std::max(now_, clock_.now());
+  local->take({&work.groups[group], 1}, now, {[](void*, const Result<void>&) {}, nullptr});
+}
+
 void Engine::Work::fold(std::size_t group) {
   Verdict& verdict = requests[request_of_group[group]].verdict;
-  if (failed) {
-    verdict.status = Verdict::Status::store_failed;
-    return;
-  }
   for (const Decision& decision : verdict.decisions) {
     if (decision.never()) verdict.outcome = Outcome::never;
     if (decision.limited() && verdict.outcome == Outcome::allowed) {
@@ -218,7 +253,13 @@ void Engine::Work::prepare_shadows(One& one) {
 // The store has decided about what is enforced.
 void Engine::judged(Work& work) {
   if (work.group_count == 1 && !work.failed && !work.held) retake_refused(work);
-  for (std::size_t g = 0; g < work.group_count; ++g) work.fold(g);
+  for (std::size_t g = 0; g < work.group_count; ++g) {
+    if (work.failed || work.groups[g].failed) [[unlikely]]
+      fall_back(work, g);
+    if (work.requests[work.request_of_group[g]].verdict.status == Verdict::Status::decided) {
+      work.fold(g);
+    }
+  }
   work.shadow_groups.clear();
   for (std::size_t i = 0; i < work.count; ++i) {
     Work::One& one = work.requests[i];
@@ -231,6 +272,7 @@ void Engine::judged(Work& work) {
 
 // Nobody is refused because a shadow could not be asked.
 void Engine::shadowed(Work& work) {
+  for (const Group& group : work.shadow_groups) work.failed |= group.failed;
   if (work.failed) {
     for (std::size_t i = 0; i < work.count; ++i) work.requests[i].verdict.shadows = {};
   }

@@ -2,7 +2,8 @@
 //
 // One Engine per event loop, used by that thread alone; engines share the policy and the store.
 // Nothing is allocated per decision. With a store that answers inline, decide() has answered when
-// it returns; with a remote one the answer comes later, by the same call.
+// it returns; with a remote one the answer comes later, by the same call. Where that fails, each
+// limit says what becomes of the request (LimitRule::on_store_error).
 #pragma once
 
 #include <array>
@@ -55,6 +56,7 @@ class Engine {
   void ask(Work& work, std::span<Group> groups, Step next);
   bool renew();
   void retake_refused(Work& work);
+  void fall_back(Work& work, std::size_t group);
   void judged(Work& work);
   void shadowed(Work& work);
   void finish(Work& work);

@@ -164,6 +164,10 @@ Change compare_limits(const std::string& name, const Place& before, const Place&
                matching_of(*after.ruleset, now.match));
   compare_long(what, "cost", costs_of(before), costs_of(after));
   compare(what, "on_missing", on_missing_text(old), on_missing_text(now));
+  const auto store_error = [](const LimitRule& rule) {
+    return std::string(kOnStoreErrorNames[static_cast<std::size_t>(rule.on_store_error)]);
+  };
+  compare(what, "on_store_error", store_error(old), store_error(now));
   compare(what, "advertise", old.advertise, now.advertise);
   compare(what, "shadow", old.shadow, now.shadow);
   compare(what, "deny status", old.deny_status, now.deny_status);

@@ -41,6 +41,10 @@ struct Verdict : Judged {
   Instant at;                          // of the decision
   const Request* request = nullptr;    // only for observers that hear requests
   const Ruleset* ruleset = nullptr;
+  // How many limits let it pass unasked, and how many decided in this process, because the store
+  // failed (LimitRule::on_store_error). The former are not among `applied`.
+  std::uint8_t unasked = 0;
+  std::uint8_t decided_locally = 0;
   // What the shadow limits say of a request that is allowed; each is charged by itself, when it
   // would allow it. Of one that is refused they are not asked.
   Judged shadows;

@@ -33,6 +33,10 @@ void LoopCounters::decided(DoorId door, const Verdict& verdict) {
     return;
   }
   requests.by_outcome[static_cast<std::size_t>(verdict.outcome)].add();
+  if (verdict.unasked != 0) [[unlikely]]
+    unasked_.add(verdict.unasked);
+  if (verdict.decided_locally != 0) [[unlikely]]
+    decided_locally_.add(verdict.decided_locally);
   for (std::size_t i = 0; i < verdict.applied.size(); ++i) {
     const auto outcome = static_cast<std::size_t>(verdict.outcome_of(i));
     (*limits_)[verdict.applied[i].bucket->shape].by_outcome[outcome].add();

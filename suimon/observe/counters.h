@@ -99,6 +99,10 @@ class LoopCounters final : public Observer {
   const DurationCounters& durations(DoorId door) const { return durations_[door]; }
   // Requests that got no verdict because the store did not answer.
   std::uint64_t store_failures() const { return store_failures_.value(); }
+  // Limits that let a request pass unasked, and those that decided in this process, because the
+  // store did not answer.
+  std::uint64_t unasked() const { return unasked_.value(); }
+  std::uint64_t decided_locally() const { return decided_locally_.value(); }
   // Who was refused most of late.
   const TopKeys& top_keys() const { return top_keys_; }
 
@@ -116,6 +120,8 @@ class LoopCounters final : public Observer {
   std::array<DurationCounters, kMostDoors> durations_;
   std::array<ConnectionCounters, kMostDoors> connections_;
   Counter store_failures_;
+  Counter unasked_;
+  Counter decided_locally_;
   TopKeys top_keys_;
   mutable std::mutex mutex_;  // held to add to requests_ and to read it from elsewhere
   std::vector<std::unique_ptr<RequestCounters>> requests_;  // a handful: one a domain and door

@@ -205,10 +205,20 @@ void Metrics::render_store(std::string& out) const {
            "Charges that met a full table and went to their limit's overflow bucket.");
   line(out, "suimon_table_overflow_total {}", figures.overflows);
   std::uint64_t failures = 0;
-  for (const auto& loop : loops_) failures += loop->store_failures();
+  std::uint64_t unasked = 0;
+  std::uint64_t local = 0;
+  for (const auto& loop : loops_) {
+    failures += loop->store_failures();
+    unasked += loop->unasked();
+    local += loop->decided_locally();
+  }
   describe(out, "suimon_store_errors_total", "counter",
            "Requests without a verdict because the store did not answer.");
   line(out, "suimon_store_errors_total{{store=\"{}\"}} {}", store_.name(), failures);
+  describe(out, "suimon_store_fallbacks_total", "counter",
+           "Limits that answered without the store, by on_store_error.");
+  line(out, "suimon_store_fallbacks_total{{answer=\"local\"}} {}", local);
+  line(out, "suimon_store_fallbacks_total{{answer=\"allow\"}} {}", unasked);
 }
 
 void Metrics::render_reloads(std::string& out) const {

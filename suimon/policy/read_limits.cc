@@ -173,6 +173,10 @@ LimitRule read_limit(const Node& node, Reading& reading) {
   if (const Entry* missing = node.find("on_missing")) {
     read_on_missing(missing->value, rule, mistakes);
   }
+  if (const Entry* error = node.find("on_store_error")) {
+    const auto choice = read_word(error->value, "on_store_error", kOnStoreErrorNames, mistakes);
+    if (choice) rule.on_store_error = static_cast<OnStoreError>(*choice);
+  }
   if (const Entry* match = node.find("match")) rule.match = read_match(match->value, reading);
   rule.buckets = read_buckets(node, rule, reading);
   if (const Entry* cost = node.find("cost")) {

@@ -45,6 +45,14 @@ enum class OnMissing : std::uint8_t {
   substitute,  // a fixed value stands in
 };
 
+// What becomes of a limit's requests while the store cannot be asked.
+enum class OnStoreError : std::uint8_t {
+  local,  // each daemon decides by buckets of its own, which were full when it began
+  allow,  // they pass, and are not charged
+  deny,   // they are refused as by an overloaded service
+};
+inline constexpr std::array<std::string_view, 3> kOnStoreErrorNames = {"local", "allow", "deny"};
+
 // The parameters of a limit for one tier.
 struct Bucket {
   std::string tier;  // "" without tiers
@@ -58,6 +66,7 @@ struct LimitRule {
   std::vector<AttributeId> key;
   OnMissing on_missing = OnMissing::skip;
   std::string substitute;
+  OnStoreError on_store_error = OnStoreError::local;
   Algorithm algorithm = Algorithm::token_bucket;
   std::vector<Bucket> buckets;           // the first is the default
   std::optional<AttributeId> tier_from;  // which attribute names the tier

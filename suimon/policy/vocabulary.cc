@@ -27,6 +27,7 @@ constexpr RefusedWord kFileMisplaced[] = {
     {"deny_status", "belongs under responses: {deny_status: 503}", ""},
     {"secret_file", "belongs under store: {secret_file: ...}", ""},
     {"when_full", "belongs under store: {when_full: share}", ""},
+    {"on_store_error", "belongs to a limit, under limits:", ""},
     {"tls", "belongs under server: {tls: {cert: ..., key: ...}}", ""},
     {"timeouts", "belongs under server: {timeouts: {header: 10s}}", ""},
     {"http", "belongs under server: {http: 127.0.0.1:8080}", ""},
@@ -44,8 +45,9 @@ constexpr RefusedWord kAttributeLater[] = {{"cookie", "use a header", "header"},
 
 constexpr Words kTierKnown = {"capacity", "refill"};
 
-constexpr Words kLimitKnown = {"name",   "title", "match",     "key",  "on_missing", "token_bucket",
-                               "preset", "cost",  "advertise", "deny", "shadow"};
+constexpr Words kLimitKnown = {"name",       "title",          "match",        "key",
+                               "on_missing", "on_store_error", "token_bucket", "preset",
+                               "cost",       "advertise",      "deny",         "shadow"};
 constexpr std::string_view kWriteBucket = "write token_bucket: {capacity: ..., refill: ...}";
 constexpr RefusedWord kLimitLater[] = {
     {"sliding_window", kWriteBucket, "token_bucket"},
@@ -55,7 +57,6 @@ constexpr RefusedWord kLimitLater[] = {
     {"concurrency", kWriteBucket, "token_bucket"},
     {"schedule", "", ""},
     {"schedules", "", ""},
-    {"on_store_error", "", ""},
     {"except", "", ""},
 };
 constexpr RefusedWord kLimitMisplaced[] = {

@@ -5,7 +5,9 @@
 //   - The charges of a group are spent all or none. A group of which one charge is refused
 //     leaves nothing behind, and each of its charges still hears its own decision.
 //   - Groups are independent of each other and are decided in order.
-//   - A refusal is a Decision; an Error means that the store itself failed.
+//   - A refusal is a Decision; an Error, or a group that says so, means that the store itself
+//   failed.
+//     It may have been charged then, if the answer was lost; nobody asks a second time.
 //   - `done` runs exactly once per take().
 //   - A charge for a key that was never seen, or whose state is full again, meets a full bucket.
 //   - State of an older shape is converted to the newest of its limit before it is used.
@@ -20,6 +22,10 @@
 #include "suimon/core/shapes.h"
 #include "suimon/result.h"
 
+namespace suimon::net {
+class Loop;
+}
+
 namespace suimon {
 
 // The charges of one request, at most kMostCharges. The caller owns both arrays (of equal length)
@@ -27,7 +33,8 @@ namespace suimon {
 struct Group {
   std::span<const Charge> charges;
   std::span<Decision> decisions;
-  bool taken = false;  // every charge was admitted (and spent, unless it only looked)
+  bool taken = false;   // every charge was admitted (and spent, unless it only looked)
+  bool failed = false;  // the store could not decide this group; nothing else means anything
 };
 
 // What runs when all groups of a take() have been decided: a function and its context, because a
@@ -58,6 +65,17 @@ class Store {
   virtual void take(std::span<Group> groups, Instant now, Done done) = 0;
 
   virtual StoreFigures figures() const = 0;
+
+  // The store as one event loop uses it, on its thread: a remote one has connections of its own
+  // there. What it returns lives as long as this; a store in memory is itself. Before the loop
+  // runs.
+  virtual Store& on(net::Loop& loop) {
+    (void)loop;
+    return *this;
+  }
+  // What decides in this process while this store cannot; null where that never happens. It knows
+  // all shapes that were adopted and answers inline.
+  virtual Store* fallback() { return nullptr; }
 
   // Rewrites every state of a shape that another has replaced in the newest one, as the next charge
   // would read it; decisions may go on meanwhile. True when no state of a replaced shape is left.

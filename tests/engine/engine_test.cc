@@ -217,6 +217,79 @@ TEST_F(EngineTest, ARemoteStoreMayAnswerLater) {
   EXPECT_EQ(heard.statuses.at(2), Verdict::Status::store_failed);
 }
 
+// A store that fails, beside one that stands in for it.
+class FailingStore final : public Store {
+ public:
+  explicit FailingStore(Store* local) : local_(local) {}
+  std::string_view name() const override { return "failing"; }
+  Result<void> adopt(std::span<const Shape* const>) override { return {}; }
+  void take(std::span<Group> groups, Instant, Done done) override {
+    for (Group& group : groups) group.failed = true;
+    done.run(done.context, {});
+  }
+  StoreFigures figures() const override { return {}; }
+  Store* fallback() override { return local_; }
+
+ private:
+  Store* local_;
+};
+
+const std::string kThreeWays =
+    "limits:\n"
+    "  - name: own\n    key: [user]\n    token_bucket: {capacity: 2, refill: 1/min}\n"
+    "  - name: open\n    key: [user]\n    on_store_error: allow\n"
+    "    token_bucket: {capacity: 1, refill: 1/min}\n"
+    "  - name: closed\n    match: {path: /pay}\n    key: [user]\n    on_store_error: deny\n"
+    "    token_bucket: {capacity: 9, refill: 1/min}\n";
+
+class StoreFails : public EngineTest {
+ protected:
+  Heard ask_failing(Store* local, std::vector<Attribute> attributes) {
+    FailingStore failing(local);
+    Engine engine(live_, failing, recorder_, clock_);
+    Heard heard;
+    const Request request{"", attributes, 1};
+    engine.decide({&request, 1}, 0, heard.ear());
+    return heard;
+  }
+};
+
+TEST_F(StoreFails, ALimitDecidesByBucketsOfThisProcessAndAnotherLetsPass) {
+  load(kThreeWays);
+  for (const std::uint64_t left : {1U, 0U}) {
+    const Heard heard = ask_failing(&store_, {{"user", "u"}});
+    EXPECT_EQ(heard.outcomes.at(0), Outcome::allowed);
+    EXPECT_EQ(heard.remaining, std::vector<std::uint64_t>{left});  // of `own` alone
+  }
+  EXPECT_EQ(ask_failing(&store_, {{"user", "u"}}).outcomes.at(0), Outcome::limited);
+  EXPECT_EQ(ask_failing(&store_, {{"user", "other"}}).outcomes.at(0), Outcome::allowed);
+}
+
+TEST_F(StoreFails, OneThatDeniesDecidesForAll) {
+  load(kThreeWays);
+  const Heard heard = ask_failing(&store_, {{"user", "u"}, {"path", "/pay"}});
+  EXPECT_EQ(heard.statuses.at(0), Verdict::Status::store_failed);
+  // Nothing was charged to the others.
+  EXPECT_EQ(ask_failing(&store_, {{"user", "u"}}).remaining, std::vector<std::uint64_t>{1});
+}
+
+TEST_F(StoreFails, WithoutAStandInLocalMeansDeny) {
+  load(kThreeWays);
+  EXPECT_EQ(ask_failing(nullptr, {{"user", "u"}}).statuses.at(0), Verdict::Status::store_failed);
+}
+
+TEST_F(StoreFails, WhatIsLetPassIsNotChargedAnywhere) {
+  load(
+      "limits:\n  - name: open\n    key: [user]\n    on_store_error: allow\n"
+      "    token_bucket: {capacity: 1, refill: 1/min}\n");
+  for (int i = 0; i < 5; ++i) {
+    const Heard heard = ask_failing(&store_, {{"user", "u"}});
+    EXPECT_EQ(heard.outcomes.at(0), Outcome::allowed);
+    EXPECT_TRUE(heard.remaining.empty());
+  }
+  EXPECT_EQ(ask({{"user", "u"}}), Outcome::allowed);
+}
+
 TEST_F(EngineTest, AnObserverThatAsksHearsTheRequestEvenOfALaterAnswer) {
   struct Listener final : Observer {
     void decided(DoorId, const Verdict& verdict) override {

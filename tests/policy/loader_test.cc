@@ -427,6 +427,7 @@ TEST(Loader, C33a_UnknownFieldIsRefusedWithFileAndLine) {
   EXPECT_EQ(first_mistake(with_limit("    key: [client_ip]\n    preset: payment-gateway\n"
                                      "    colour: red\n")),
             "f:7:5: unknown key `colour`; a limit has name, title, match, key, on_missing, "
+            "on_store_error, "
             "token_bucket, preset, cost, advertise, deny, shadow");
 }
 
