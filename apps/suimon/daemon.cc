@@ -15,6 +15,7 @@
 #include "apps/suimon/load.h"
 #include "apps/suimon/log.h"
 #include "apps/suimon/notify.h"
+#include "apps/suimon/private_file.h"
 #include "apps/suimon/reload_answer.h"
 #include "apps/suimon/secret.h"
 #include "apps/suimon/settings.h"
@@ -30,6 +31,18 @@ namespace {
 constexpr Duration kIdleGrace = std::chrono::milliseconds(500);
 
 Result<Secret> secret_for(const StoreSettings& settings) {
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): fill_in_defaults() left nothing out
+  const StoreKind* const kind = find_store(*settings.url);
+  if (kind != nullptr && kind->remote) {
+    // A secret of its own would give each daemon buckets of its own.
+    if (settings.secret_file.empty()) {
+      return failure(
+          "a store that many daemons share needs the secret that they share: write --secret-file, "
+          "or "
+          "store: {secret_file: ...}, the same file for all of them");
+    }
+    return load_secret(settings.secret_file);
+  }
   if (!settings.secret_file.empty()) return load_or_make_secret(settings.secret_file);
   const std::string path = default_secret_path();
   auto secret =
@@ -129,8 +142,15 @@ int Daemon::start(Policy policy, const Hash128& loaded) {
 }
 
 int Daemon::open() {
+  auto password = load_password(settings_.store.password_file);
+  if (!password) return complain(kWrongUsage, password.error().text);
   // NOLINTNEXTLINE(bugprone-unchecked-optional-access): fill_in_defaults() left nothing out
-  auto store = open_store(*settings_.store.url, *settings_.store.when_full);
+  if (const StoreKind* kind = find_store(*settings_.store.url);
+      kind != nullptr && !kind->remote && !password->empty()) {
+    spdlog::warn("{}:// asks for no password, so the password file does nothing", kind->scheme);
+  }
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): fill_in_defaults() left nothing out
+  auto store = open_store(*settings_.store.url, {*settings_.store.when_full, *password});
   if (!store) return complain(kWrongUsage, store.error().text);
   const auto secret = secret_for(settings_.store);
   if (!secret) return complain(kWrongUsage, secret.error().text);
@@ -216,19 +236,19 @@ Result<void> Daemon::open_admin(const net::ListenAddress& address) {
   spdlog::info("admin listens on {}{}", net::bound_address(*listener), tls ? " with TLS" : "");
   socket_files_.push_back(std::make_unique<net::SocketFile>(address));
   LoopCounters& counters = metrics_->add_loop();
-  add_worker(counters, counters)
-      .open_admin(
-          std::move(*listener),
-          {.policy = *policy_,
-           .store = *store_,
-           .metrics = *metrics_,
-           .ready = ready_,
-           .tokens = std::move(admin_tokens_),
-           .more_metrics = [this] { return event_metrics(events_.get()) + dropped_lines(); },
-           .reload = [this](door::Reloaded told) { return ask_for_reload(std::move(told)); },
-           .audit = [](std::string_view line) { spdlog::info("audit {}", line); },
-           .unix_seconds = [] { return std::time(nullptr); }},
-          places_of(deciding_, open_doors_).admin, tls);
+  Worker& worker = add_worker(counters, counters);
+  worker.open_admin(
+      std::move(*listener),
+      {.policy = *policy_,
+       .store = worker.store(),
+       .metrics = *metrics_,
+       .ready = ready_,
+       .tokens = std::move(admin_tokens_),
+       .more_metrics = [this] { return event_metrics(events_.get()) + dropped_lines(); },
+       .reload = [this](door::Reloaded told) { return ask_for_reload(std::move(told)); },
+       .audit = [](std::string_view line) { spdlog::info("audit {}", line); },
+       .unix_seconds = [] { return std::time(nullptr); }},
+      places_of(deciding_, open_doors_).admin, tls);
   return {};
 }
 

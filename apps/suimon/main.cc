@@ -133,6 +133,10 @@ int run(int argc, char** argv) {
       .add_option("--store", flags.store.url, "where state lives [memory://?max_keys=1000000]")
       ->envname("SUIMON_STORE");
   serve_command
+      .add_option("--store-password-file", flags.store.password_file,
+                  "the file with the password of a remote store")
+      ->envname("SUIMON_STORE_PASSWORD_FILE");
+  serve_command
       .add_option_function<std::string>(
           "--when-full",
           [&](const std::string& word) {

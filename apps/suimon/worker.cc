@@ -31,7 +31,8 @@ Worker::Worker(const LivePolicy& policy, Store& store, LoopCounters& counters, O
       counters_(counters),
       ready_(ready),
       timeouts_(timeouts),
-      engine_(policy, store, observer, clock) {
+      store_(store.on(loop_)),
+      engine_(policy, store_, observer, clock) {
   loop_.on_wake_end([this] { count_connections(); });
 }
 

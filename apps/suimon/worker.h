@@ -26,6 +26,9 @@ class Worker {
          const Clock& clock, const std::atomic<bool>& ready, const TimeoutSettings& timeouts);
   ~Worker();
 
+  // The store as this loop uses it.
+  Store& store() { return store_; }
+
   // Before start(). `tls` may be null: plain.
   void open_door(DoorId id, net::Fd listener, std::size_t max_connections, const net::LiveTls* tls);
   void open_admin(net::Fd listener, door::AdminParts parts, std::size_t max_connections,
@@ -51,6 +54,7 @@ class Worker {
   LoopCounters& counters_;
   const std::atomic<bool>& ready_;
   const TimeoutSettings timeouts_;
+  Store& store_;
   Engine engine_;
   std::vector<std::unique_ptr<door::Door>> doors_;  // by DoorId; null where one is off
   std::unique_ptr<door::AdminDoor> admin_door_;

@@ -92,11 +92,6 @@ void read_store(const Node& node, Reading& reading) {
   check_keys(node, kStoreWords, mistakes);
   read_text(node, "url", "url: 'memory://'", store.url, mistakes);
   read_text(node, "password_file", "password_file: store.password", store.password_file, mistakes);
-  if (const Entry* password = node.find("password_file")) {
-    mistakes.warn(password->at,
-                  "`password_file` does nothing yet: no store of this version asks for "
-                  "a password");
-  }
   read_text(node, "secret_file", "secret_file: suimon.secret", store.secret_file, mistakes);
   read_text(node, "previous_secret_file", "previous_secret_file: suimon.secret.old",
             store.previous_secret_file, mistakes);

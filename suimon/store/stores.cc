@@ -8,57 +8,58 @@
 namespace suimon {
 namespace {
 
-Result<std::unique_ptr<Store>> open_memory(const StoreUrl& url, WhenFull when_full) {
-  return MemoryStore::open({.max_keys = url.max_keys, .when_full = when_full});
+Result<void> check_plain(std::string_view url) {
+  const auto read = parse_store_url(url);
+  return read ? Result<void>{} : tl::unexpected(read.error());
 }
 
-Result<std::unique_ptr<Store>> open_reference(const StoreUrl& url, WhenFull when_full) {
+Result<std::unique_ptr<Store>> open_memory(std::string_view url, const StoreOptions& options) {
+  const auto read = parse_store_url(url);
+  if (!read) return tl::unexpected(read.error());
+  return MemoryStore::open({.max_keys = read->max_keys, .when_full = options.when_full});
+}
+
+Result<std::unique_ptr<Store>> open_reference(std::string_view url, const StoreOptions& options) {
+  const auto read = parse_store_url(url);
+  if (!read) return tl::unexpected(read.error());
   return std::make_unique<ReferenceStore>(
-      ReferenceStore::Options{.max_keys = url.max_keys, .when_full = when_full});
+      ReferenceStore::Options{.max_keys = read->max_keys, .when_full = options.when_full});
 }
 
 constexpr StoreKind kStores[] = {
-    {"memory", open_memory},
-    {"reference", open_reference},
+    {"memory", false, check_plain, open_memory},
+    {"reference", false, check_plain, open_reference},
 };
+
+Result<const StoreKind*> kind_of(std::string_view url) {
+  if (const StoreKind* kind = find_store(url)) return kind;
+  std::string known;
+  for (const StoreKind& kind : kStores) known += " " + std::string(kind.scheme) + "://";
+  return failure("store \"" + std::string(url) + "\": this version knows" + known);
+}
 
 }  // namespace
 
 std::span<const StoreKind> registered_stores() { return kStores; }
 
-namespace {
-
-struct Chosen {
-  const StoreKind* kind = nullptr;
-  StoreUrl url;
-};
-
-Result<Chosen> choose(std::string_view text) {
-  std::string known;
+const StoreKind* find_store(std::string_view url) {
   for (const StoreKind& kind : kStores) {
-    if (!text.starts_with(std::string(kind.scheme) + "://")) {
-      known += " " + std::string(kind.scheme) + "://";
-      continue;
+    if (url.starts_with(kind.scheme) && url.substr(kind.scheme.size()).starts_with("://")) {
+      return &kind;
     }
-    const auto url = parse_store_url(text);
-    if (!url) return tl::unexpected(url.error());
-    return Chosen{&kind, *url};
   }
-  return failure("store \"" + std::string(text) + "\": this version knows" + known);
+  return nullptr;
 }
-
-}  // namespace
 
 Result<void> check_store_url(std::string_view url) {
-  const auto chosen = choose(url);
-  if (!chosen) return tl::unexpected(chosen.error());
-  return {};
+  const auto kind = kind_of(url);
+  return kind ? (*kind)->check(url) : tl::unexpected(kind.error());
 }
 
-Result<std::unique_ptr<Store>> open_store(std::string_view url, WhenFull when_full) {
-  const auto chosen = choose(url);
-  if (!chosen) return tl::unexpected(chosen.error());
-  return chosen->kind->open(chosen->url, when_full);
+Result<std::unique_ptr<Store>> open_store(std::string_view url, const StoreOptions& options) {
+  const auto kind = kind_of(url);
+  if (!kind) return tl::unexpected(kind.error());
+  return (*kind)->open(url, options);
 }
 
 }  // namespace suimon

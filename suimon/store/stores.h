@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "suimon/core/when_full.h"
@@ -14,18 +15,29 @@
 
 namespace suimon {
 
+struct StoreOptions {
+  WhenFull when_full = WhenFull::share;
+  std::string password;  // of a remote store; "": what its URL says
+};
+
 struct StoreKind {
   std::string_view scheme;  // what stands before "://"
-  Result<std::unique_ptr<Store>> (*open)(const StoreUrl& url, WhenFull when_full);
+  // Shared by many processes and outliving them, so that its keys need a secret that all share.
+  bool remote;
+  Result<void> (*check)(std::string_view url);
+  Result<std::unique_ptr<Store>> (*open)(std::string_view url, const StoreOptions& options);
 };
 
 std::span<const StoreKind> registered_stores();
 
-// Opens the store that the URL names. The error says which part of the URL is wrong.
-// Whether open_store() knows such a URL; it may still fail for want of memory or of a server.
+// The kind of store that the URL names; null when there is none such.
+const StoreKind* find_store(std::string_view url);
+
+// Whether open_store() knows such a URL; it may still fail for want of memory. The error says which
+// part of the URL is wrong.
 Result<void> check_store_url(std::string_view url);
 
-Result<std::unique_ptr<Store>> open_store(std::string_view url,
-                                          WhenFull when_full = WhenFull::share);
+// Opens the store that the URL names. Nothing is asked of a server before the first decision.
+Result<std::unique_ptr<Store>> open_store(std::string_view url, const StoreOptions& options = {});
 
 }  // namespace suimon

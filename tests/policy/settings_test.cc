@@ -134,12 +134,6 @@ log: {events: stderr, identify: truncated, per_second: 10}
   EXPECT_EQ(settings.log.per_second, 10U);
 }
 
-TEST(Settings, APasswordThatNoStoreAsksForIsDoubted) {
-  EXPECT_EQ(
-      warning(policy("store: {password_file: pw}\n")),
-      "f:3:9: `password_file` does nothing yet: no store of this version asks for a password");
-}
-
 TEST(Settings, OfSeveralFilesOneSpeaksForTheProgram) {
   namespace fs = std::filesystem;
   std::string name = (fs::temp_directory_path() / "suimon-settings-XXXXXX").string();

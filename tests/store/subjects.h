@@ -64,7 +64,7 @@ inline Decision take_one(Store& store, const Charge& charge, Instant now) {
 struct StoreWithLimit {
   StoreWithLimit(const std::string& url, const Limit& limit, Instant since = Instant::min(),
                  WhenFull when_full = WhenFull::share) {
-    auto opened = open_store(url, when_full);
+    auto opened = open_store(url, {.when_full = when_full, .password = {}});
     if (!opened) throw std::invalid_argument(opened.error().text);
     store = std::move(*opened);
     change(limit, since);
