@@ -156,6 +156,8 @@ int Daemon::open() {
   if (!secret) return complain(kWrongUsage, secret.error().text);
   auto tokens = load_admin_tokens(settings_.server.admin_token_file);
   if (!tokens) return complain(kWrongUsage, tokens.error().text);
+  const auto resp_password = load_password(settings_.server.resp_password_file);
+  if (!resp_password) return complain(kWrongUsage, resp_password.error().text);
   auto events = open_event_log(settings_.log, clock_);
   if (!events) return complain(kWrongUsage, events.error().text);
   if (auto read = certificates_.start(settings_.server.tls); !read) {
@@ -163,6 +165,7 @@ int Daemon::open() {
   }
   store_ = std::move(*store);
   admin_tokens_ = std::move(*tokens);
+  if (!resp_password->empty()) resp_password_ = door::RespPassword(*resp_password);
   events_ = std::move(*events);
   policy_ = std::make_unique<LivePolicy>(*store_, *secret);
   metrics_ = std::make_unique<Metrics>(*policy_, *store_, listener_names(),
@@ -275,9 +278,9 @@ Result<void> Daemon::open_door(DoorId id, const net::ListenAddress& address) {
   for (std::size_t i = 1; i < workers_.size(); ++i) {
     auto next = tcp ? net::open_listener(*chosen_port, true) : net::share(*first);
     if (!next) return tl::unexpected(next.error());
-    workers_[i]->open_door(id, std::move(*next), places, tls);
+    workers_[i]->open_door(id, std::move(*next), places, tls, resp_password_);
   }
-  workers_.front()->open_door(id, std::move(*first), places, tls);
+  workers_.front()->open_door(id, std::move(*first), places, tls, resp_password_);
   return {};
 }
 

@@ -55,6 +55,7 @@ class Daemon {
   std::unique_ptr<LivePolicy> policy_;
   std::unique_ptr<Metrics> metrics_;
   door::AdminTokens admin_tokens_;
+  door::RespPassword resp_password_;
   std::unique_ptr<Reloader> reloader_;
   std::unique_ptr<EventLog> events_;  // none: refusals are not logged
   std::vector<std::unique_ptr<net::SocketFile>> socket_files_;

@@ -166,6 +166,10 @@ int run(int argc, char** argv) {
                   "the tokens of those who may change state by the admin listener, one a line")
       ->envname("SUIMON_ADMIN_TOKEN_FILE");
   serve_command
+      .add_option("--resp-password-file", flags.server.resp_password_file,
+                  "the file with the password that clients of Redis must show")
+      ->envname("SUIMON_RESP_PASSWORD_FILE");
+  serve_command
       .add_option("--threads", flags.server.threads, "event loops; 0 means one a core [0]")
       ->envname("SUIMON_THREADS")
       ->check(CLI::Range(0, 256));

@@ -55,6 +55,7 @@ Settings chosen(const Settings& flags, const Settings& file) {
   choose(flags.server.timeouts.idle, all.server.timeouts.idle);
   choose(flags.server.timeouts.drain, all.server.timeouts.drain);
   choose(flags.server.admin_token_file, all.server.admin_token_file);
+  choose(flags.server.resp_password_file, all.server.resp_password_file);
   choose(flags.store.url, all.store.url);
   choose(flags.store.password_file, all.store.password_file);
   choose(flags.store.secret_file, all.store.secret_file);

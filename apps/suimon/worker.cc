@@ -49,7 +49,7 @@ bool Worker::is_proxied(const std::optional<Address>& peer) {
 }
 
 void Worker::open_door(DoorId id, net::Fd listener, std::size_t max_connections,
-                       const net::LiveTls* tls) {
+                       const net::LiveTls* tls, const door::RespPassword& resp_password) {
   const door::DoorKind& kind = door::registered_doors()[id];
   net::ServerLimits limits;
   limits.max_connections = max_connections;
@@ -60,8 +60,8 @@ void Worker::open_door(DoorId id, net::Fd listener, std::size_t max_connections,
     greeting.proxied = [this](const std::optional<Address>& peer) { return is_proxied(peer); };
   }
   doors_.resize(door::registered_doors().size());
-  doors_[id] = kind.open({loop_, engine_, counters_, id, ready_, kWallClock}, std::move(listener),
-                         limits, std::move(greeting));
+  doors_[id] = kind.open({loop_, engine_, counters_, id, ready_, kWallClock, resp_password},
+                         std::move(listener), limits, std::move(greeting));
 }
 
 void Worker::open_admin(net::Fd listener, door::AdminParts parts, std::size_t max_connections,

@@ -30,7 +30,8 @@ class Worker {
   Store& store() { return store_; }
 
   // Before start(). `tls` may be null: plain.
-  void open_door(DoorId id, net::Fd listener, std::size_t max_connections, const net::LiveTls* tls);
+  void open_door(DoorId id, net::Fd listener, std::size_t max_connections, const net::LiveTls* tls,
+                 const door::RespPassword& resp_password);
   void open_admin(net::Fd listener, door::AdminParts parts, std::size_t max_connections,
                   const net::LiveTls* tls);
 

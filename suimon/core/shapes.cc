@@ -64,6 +64,14 @@ Shape* Shapes::fresh(const Name& name) {
   return shape;
 }
 
+void Shapes::restate(const Shape& shape, const Limit& parameters, Instant now) {
+  Shape& own = *owned_[shape.number];
+  own.parameters = parameters;
+  own.exact = detail::exact_scale(parameters);
+  own.word = detail::word_scale(parameters);
+  own.since = now;
+}
+
 bool Shapes::needs_new_number(std::string_view limit, std::string_view tier, Algorithm algorithm,
                               const Limit& parameters) const {
   if (unchanged(limit, tier, algorithm, parameters) != nullptr) return false;

@@ -89,6 +89,11 @@ class Shapes {
   // these shapes any more: no state of a store, no charge, and no thread that has read one of both.
   void release(std::span<const Shape* const> shapes);
 
+  // Gives a shape that nothing has replaced, and that replaced nothing, other parameters, which
+  // validate() takes. Requires that no charge, no state that owes anything and no thread refers to
+  // it. For the thread that assigns.
+  void restate(const Shape& shape, const Limit& parameters, Instant now);
+
   // Requires a number that assign() has given.
   const Shape& operator[](ShapeNumber number) const {
     return *shapes_[number].load(std::memory_order_acquire);

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "suimon/door/resp/password.h"
 #include "suimon/engine/engine.h"
 #include "suimon/net/server.h"
 #include "suimon/observe/counters.h"
@@ -28,6 +29,7 @@ struct DoorParts {
   DoorId id;
   const std::atomic<bool>& ready;  // whether new work is welcome, for answers about health
   const Clock& wall;               // the time of day, where an answer shows it
+  const RespPassword& resp_password;
 };
 
 // One listener with its connections, on one loop.

@@ -47,6 +47,11 @@ class Engine {
   // The policy that the next decide() will use.
   const Policy& policy();
 
+  // What the engine works on, for doors whose calls bring parameters of their own (throttle.h).
+  const LivePolicy& live() const { return live_; }
+  Store& store() const { return store_; }
+  const Clock& clock() const { return clock_; }
+
  private:
   struct Work;
 

@@ -3,6 +3,7 @@
 namespace suimon {
 
 Result<PolicyChanges> LivePolicy::install(Policy policy, Instant now) {
+  const std::lock_guard lock(numbering_);
   reclaim_numbers();
   // Numbering is not undone, so what cannot be numbered whole is not begun.
   std::size_t needed = 0;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "suimon/engine/policy_changes.h"
+#include "suimon/engine/throttle_sets.h"
 #include "suimon/policy/ruleset.h"
 #include "suimon/store/store.h"
 
@@ -26,7 +27,8 @@ namespace suimon {
 
 class LivePolicy {
  public:
-  LivePolicy(Store& store, const Secret& secret) : store_(store), secret_(secret) {}
+  LivePolicy(Store& store, const Secret& secret)
+      : store_(store), secret_(secret), throttles_(shapes_, store, secret, numbering_) {}
 
   // Puts `policy` in force as of `now`. On failure the running policy stays.
   Result<PolicyChanges> install(Policy policy, Instant now);
@@ -36,6 +38,9 @@ class LivePolicy {
 
   // The parameters that are in force or have been.
   const Shapes& shapes() const { return shapes_; }
+
+  // Limits whose parameters come with the call; they stand beside every policy.
+  ThrottleSets& throttles() const { return throttles_; }
 
   // Grows with each install(), so that a thread can see cheaply whether its copy is the current.
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
@@ -47,7 +52,9 @@ class LivePolicy {
 
   Store& store_;
   Secret secret_;
+  std::mutex numbering_;  // held by whoever gives shapes their numbers
   Shapes shapes_;
+  mutable ThrottleSets throttles_;
   std::vector<const Shape*> converted_;  // replaced shapes of which the store holds no state
   std::uint64_t converted_in_ = 0;       // the generation in which that became so
   bool half_numbered_ = false;  // a policy failed on the way, and some of its shapes stayed

@@ -239,6 +239,8 @@ std::vector<std::string> changed_settings(const Settings& before, const Settings
   compare("server.timeouts.idle", before.server.timeouts.idle, after.server.timeouts.idle);
   compare("server.timeouts.drain", before.server.timeouts.drain, after.server.timeouts.drain);
   compare("server.admin_token_file", before.server.admin_token_file, after.server.admin_token_file);
+  compare("server.resp_password_file", before.server.resp_password_file,
+          after.server.resp_password_file);
   compare("store.url", before.store.url, after.store.url);
   compare("store.password_file", before.store.password_file, after.store.password_file);
   compare("store.secret_file", before.store.secret_file, after.store.secret_file);

@@ -84,6 +84,19 @@ class LoopCounters final : public Observer {
 
   void decided(DoorId door, const Verdict& verdict) override;
 
+  // A call at `door` that brought its parameters with it (engine/throttle.h), and was charged in
+  // this shape.
+  void throttled(DoorId door, ShapeNumber number, Outcome outcome) {
+    const auto place = static_cast<std::size_t>(outcome);
+    requests_of(door, nullptr).by_outcome[place].add();
+    (*limits_)[number].by_outcome[place].add();
+  }
+  // The same, when the store did not answer.
+  void throttle_failed(DoorId door) {
+    requests_of(door, nullptr).errors.add();
+    store_failures_.add();
+  }
+
   // `count` checks at `door` took at most `each`.
   void measured(DoorId door, Duration each, std::uint64_t count) {
     durations_[door].add(each, count);

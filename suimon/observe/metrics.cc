@@ -27,6 +27,7 @@ void describe(std::string& out, std::string_view name, std::string_view type,
 // Names in a policy need no escaping: they are [A-Za-z0-9._-].
 std::pair<std::string_view, std::string_view> split_name(std::string_view domain_and_limit) {
   const auto slash = domain_and_limit.find('/');
+  if (slash == std::string_view::npos) return {{}, domain_and_limit};  // of no policy
   return {domain_and_limit.substr(0, slash), domain_and_limit.substr(slash + 1)};
 }
 
@@ -237,6 +238,13 @@ void Metrics::render_reloads(std::string& out) const {
   describe(out, "suimon_shapes_used", "gauge",
            "Numbers for parameters of limits in use; a changed limit takes new ones.");
   line(out, "suimon_shapes_used {}", policy_.shapes().used());
+  const ThrottleSets& sets = policy_.throttles();
+  describe(out, "suimon_throttle_sets", "gauge",
+           "Sets of parameters that calls such as CL.THROTTLE have brought, in use.");
+  line(out, "suimon_throttle_sets {}", sets.used());
+  describe(out, "suimon_throttle_sets_refused_total", "counter",
+           "Calls that were refused because too many other sets were in use.");
+  line(out, "suimon_throttle_sets_refused_total {}", sets.turned_away());
   describe(out, "suimon_shapes_max", "gauge", "The most of them; then no change can be loaded.");
   line(out, "suimon_shapes_max {}", Shapes::kMost);
 }

@@ -68,6 +68,8 @@ void read_server(const Node& node, Reading& reading) {
   read_text(node, "admin", "admin: 127.0.0.1:9090", server.admin, mistakes);
   read_text(node, "admin_token_file", "admin_token_file: admin.token", server.admin_token_file,
             mistakes);
+  read_text(node, "resp_password_file", "resp_password_file: resp.password",
+            server.resp_password_file, mistakes);
   if (const Entry* threads = node.find("threads")) {
     const auto count =
         read_whole(threads->value, "threads", 0, kMostThreads, "; 0 means one a core", mistakes);

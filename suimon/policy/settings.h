@@ -32,7 +32,8 @@ struct ServerSettings {
   std::optional<unsigned> threads;
   TlsSettings tls;
   TimeoutSettings timeouts;
-  std::string admin_token_file;  // who may change state by the admin listener
+  std::string admin_token_file;    // who may change state by the admin listener
+  std::string resp_password_file;  // what clients of Redis must show
 };
 
 struct StoreSettings {

@@ -75,8 +75,15 @@ constexpr Words kOnMissingKnown = {"value"};
 constexpr Words kDenyKnown = {"status"};
 constexpr Words kResponsesKnown = {"headers", "language", "deny_status"};
 
-constexpr Words kServerKnown = {"http",    "grpc", "resp",     "admin",
-                                "threads", "tls",  "timeouts", "admin_token_file"};
+constexpr Words kServerKnown = {"http",
+                                "grpc",
+                                "resp",
+                                "admin",
+                                "threads",
+                                "tls",
+                                "timeouts",
+                                "admin_token_file",
+                                "resp_password_file"};
 constexpr Words kTlsKnown = {"cert", "key", "client_ca"};
 constexpr Words kTimeoutsKnown = {"header", "idle", "drain"};
 constexpr Words kStoreKnown = {"url", "password_file", "secret_file", "previous_secret_file",
