@@ -7,7 +7,9 @@ add_library(suimon_library STATIC)
 foreach(room base core table store)
   get_target_property(kind suimon_${room} TYPE)
   if(kind STREQUAL "STATIC_LIBRARY")
-    target_sources(suimon_library PRIVATE $<TARGET_OBJECTS:suimon_${room}>)
+    # Stores on the network need sockets and TLS, which no public header offers.
+    target_sources(suimon_library PRIVATE
+      $<FILTER:$<TARGET_OBJECTS:suimon_${room}>,EXCLUDE,/store/redis>)
   endif()
 endforeach()
 add_library(suimon::suimon ALIAS suimon_library)

@@ -18,7 +18,7 @@ ARROWS = {
     "core": ["base"],
     "policy": ["core"],
     "table": ["core"],
-    "store": ["table"],
+    "store": ["table", "net"],
     "engine": ["policy", "store"],
     "reply": ["engine"],
     "observe": ["engine"],

@@ -249,10 +249,10 @@ TEST_P(Cases, C17a_CapacityZeroIsRefusedAndNeverUnlimited) {
 // The cases of one client in several limits, and of debts, are about stores.
 class StoreCases : public testing::TestWithParam<std::string> {};
 
-INSTANTIATE_TEST_SUITE_P(All, StoreCases, testing::ValuesIn(store_urls()), test_name);
+INSTANTIATE_TEST_SUITE_P(All, StoreCases, testing::ValuesIn(contract_urls()), test_name);
 
 TEST_P(StoreCases, C13_TheBroadLimitIsNotConsumedByWhatTheNarrowOneRefused) {
-  auto store = *open_store(GetParam());
+  auto store = *open_any_store(GetParam());
   Shapes shapes;
   const Shape* group =
       *shapes.assign("group", "", Algorithm::token_bucket, {10, per_minute(10)}, at(0s));
@@ -296,7 +296,7 @@ TEST_P(StoreCases, C17b_ADebtIsEarnedBeforeItPaysOut) {
 }
 
 TEST_P(StoreCases, C27_KeysThatRunTogetherAreCountedApart) {
-  auto store = *open_store(GetParam());
+  auto store = *open_any_store(GetParam());
   Shapes shapes;
   const Secret secret = random_secret();
   const auto series = [&](std::string_view limit, std::initializer_list<std::string_view> parts) {

@@ -17,7 +17,7 @@ namespace {
 
 using namespace test;
 
-INSTANTIATE_TEST_SUITE_P(All, StoreContract, testing::ValuesIn(store_urls()), test_name);
+INSTANTIATE_TEST_SUITE_P(All, StoreContract, testing::ValuesIn(contract_urls()), test_name);
 
 // `now` less `by`, within the range.
 std::int64_t earlier(std::int64_t now, std::int64_t by) {

@@ -12,6 +12,7 @@
 #include "suimon/limiter.h"
 #include "suimon/store/stores.h"
 #include "suimon/token_bucket.h"
+#include "tests/store/redis_on_a_loop.h"
 #include "tests/timeline.h"
 
 namespace suimon::test {
@@ -31,6 +32,21 @@ inline std::vector<std::string> store_urls() {
   for (const StoreKind& kind : registered_stores())
     urls.push_back(std::string(kind.scheme) + "://");
   return urls;
+}
+
+// Those, and the stores that need a server, where there is one. (What a store does when its own
+// memory is full is no matter of theirs.)
+inline std::vector<std::string> contract_urls() {
+  std::vector<std::string> urls = store_urls();
+  if (std::filesystem::exists("/usr/bin/redis-server")) urls.push_back("redis://");
+  return urls;
+}
+
+inline Result<std::unique_ptr<Store>> open_any_store(std::string_view url,
+                                                     WhenFull when_full = WhenFull::share) {
+  if (!url.starts_with("redis://")) return open_store(url, {.when_full = when_full, .password = {}});
+  if (RedisServer::get() == nullptr) return failure("redis-server does not start");
+  return std::make_unique<RedisOnALoop>();
 }
 
 // Runs one group and waits for its answer; every store here answers inline or later, once.
@@ -64,7 +80,7 @@ inline Decision take_one(Store& store, const Charge& charge, Instant now) {
 struct StoreWithLimit {
   StoreWithLimit(const std::string& url, const Limit& limit, Instant since = Instant::min(),
                  WhenFull when_full = WhenFull::share) {
-    auto opened = open_store(url, {.when_full = when_full, .password = {}});
+    auto opened = open_any_store(url, when_full);
     if (!opened) throw std::invalid_argument(opened.error().text);
     store = std::move(*opened);
     change(limit, since);

@@ -13,6 +13,8 @@
 namespace suimon::algorithms {
 
 struct TokenBucketLedger {
+  static constexpr Duration kLongestReservation = std::chrono::hours(24 * 3650);
+
   // One pure step: what `ledger` becomes and what the caller hears. Instants before the ledger's
   // own mint nothing: the debt then counts what has not flowed in yet. A step that moves no token
   // writes nothing. A reservation waits 10 years at most.
@@ -73,7 +75,6 @@ struct TokenBucketLedger {
   // Debts stop here, above any burst and reservation together (2^123 and 2^123), so that no sum of
   // them can overflow 128 bits.
   static constexpr detail::uint128 kMostDebt = static_cast<detail::uint128>(1) << 124;
-  static constexpr Duration kLongestReservation = std::chrono::hours(24 * 3650);
 
   static detail::uint128 debt_at(const Ledger& ledger, const detail::Scale& scale, Instant now) {
     using detail::uint128;

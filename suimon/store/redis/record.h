@@ -1,0 +1,46 @@
+// What a Redis server keeps of one key: an exact ledger and the parameters in which it is told.
+//
+//   31 bytes, all numbers below 2^53:  1 | seconds i5 | nanoseconds u4 | debt u7 | p u7 | q u7
+//   46 bytes, everything else:         2 | seconds i5 | nanoseconds u4 | debt u18 | p u9 | q u9
+//
+// Little-endian. The debt is in units of 1/q token, as of the instant; p of them flow in each
+// nanosecond. The capacity is no part of it, so a change of capacity converts nothing.
+// Thread rule: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "suimon/core/state.h"
+
+namespace suimon::redis {
+
+struct Record {
+  Ledger ledger;
+  std::uint64_t p = 1;  // at least 1
+  std::uint64_t q = 1;  // at least 1
+};
+
+// Instants travel as whole seconds, rounded down, and nanoseconds, which doubles hold exactly.
+struct Parted {
+  std::int64_t seconds = 0;
+  std::uint32_t nanoseconds = 0;  // below 10^9
+};
+Parted parted(Instant instant);
+// Saturates at the ends of the range.
+Instant joined(const Parted& parts);
+
+// Nothing for what is no record; take.lua reads with the same rules.
+std::optional<Record> parse_record(std::string_view bytes);
+
+// The form that take.lua writes, byte for byte.
+void append_record(std::string& out, const Record& record);
+
+// Little-endian, `bytes` long; the rest of the number is cut off.
+void append_bytes(std::string& out, detail::uint128 number, unsigned bytes);
+void append_instant(std::string& out, Instant instant);
+std::optional<Instant> parse_instant(std::string_view nine_bytes);
+
+}  // namespace suimon::redis

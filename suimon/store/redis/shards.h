@@ -1,0 +1,34 @@
+// How keys are spread over a cluster: by hash tags whose slots lie evenly among all slots.
+//
+// Thread rule: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "suimon/core/charge.h"
+
+namespace suimon::redis {
+
+inline constexpr std::uint32_t kSlots = 16'384;
+
+// The slot of a key, or of what stands between its first { and the next }, as Redis Cluster has it:
+// CRC-16/XMODEM modulo 16384.
+std::uint16_t slot_of(std::string_view key);
+
+struct Tag {
+  std::string text;
+  std::uint16_t slot = 0;
+};
+
+// One tag for each of `count` equal ranges of slots, from 1 to 1024: always the same ones.
+std::vector<Tag> even_tags(unsigned count);
+
+// Which of `count` shards a key belongs to.
+inline unsigned shard_of(const Key& key, unsigned count) {
+  return static_cast<unsigned>((static_cast<detail::uint128>(key.high) * count) >> 64);
+}
+
+}  // namespace suimon::redis
