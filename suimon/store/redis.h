@@ -100,7 +100,7 @@ class RedisStore final : public Store {
   void decide(Shard& shard, std::size_t part);
   void decide_step(Shard& shard, std::size_t part);
   void dispute(const Waiting& waiting);
-  void step_on(const redis::Batch& batch, Spread& spread);
+  void step_on(Spread& spread);
   void take_back(Spread& spread);
   void fail(const Waiting& waiting, std::string_view why, redis::Count& count);
   void finish(Take& take, std::string_view error);
@@ -113,8 +113,7 @@ class RedisStore final : public Store {
   std::deque<Shard> shards_;  // which do not move
   Pool<Take> takes_;
   Pool<Spread> spreads_;
-  std::vector<Waiting> again_;     // of the answer that is being read: to be decided again
-  std::vector<Spread*> stepping_;  // and groups that have come one step further
+  std::vector<Waiting> again_;  // of the answer that is being read: to be decided again
   redis::Batch::Accounts accounts_;
   std::size_t waiting_ = 0;
   Duration offset_{0};  // from the loop's clock to the store's

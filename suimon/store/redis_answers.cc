@@ -51,7 +51,6 @@ void RedisStore::on_answer(Shard& shard, redis::Fate fate, const redis::Value& v
 void RedisStore::on_words(Shard& shard) {
   redis::Batch& batch = *shard.batch;
   again_.clear();
-  stepping_.clear();
   for (std::size_t part = 0; part < shard.sent.size(); ++part) {
     const Waiting& waiting = shard.sent[part];
     if (batch.word(part) == redis::Batch::Word::undecided) {
@@ -62,7 +61,6 @@ void RedisStore::on_words(Shard& shard) {
       decide_step(shard, part);
     }
   }
-  for (Spread* spread : stepping_) step_on(batch, *spread);
   shard.sent.clear();
   shard.queue.insert(shard.queue.begin(), again_.begin(), again_.end());
   waiting_ += again_.size();
@@ -127,19 +125,19 @@ void RedisStore::decide_step(Shard& shard, std::size_t part) {
     Account& account = accounts_[at++];
     waiting.group->decisions[i] = account.step.decision;
     if (!account.step.decision.allowed()) continue;
-    if (taken && !waiting.look) spread.note(charges[i], account, std::move(before[i]));
+    if (taken && !waiting.look) {
+      // Whoever comes later, in this batch too, changes the record, and it is not replaced any
+      // more.
+      spread.note(charges[i], account, std::move(before[i]), batch.record(charges[i].key));
+    }
     detail::only_look<Ledger, redis::TierView>(account);
     spread.looks[i] = account.step.decision;
   }
-  stepping_.push_back(&spread);
+  step_on(spread);
 }
 
-// A step of the spread is decided, and all others of its batch are too.
-void RedisStore::step_on(const redis::Batch& batch, Spread& spread) {
-  for (; spread.settled < spread.taken.size(); ++spread.settled) {
-    redis::Patch& patch = spread.taken[spread.settled].patch;
-    patch.expected = batch.record(patch.key);
-  }
+// A step of the spread is decided.
+void RedisStore::step_on(Spread& spread) {
   if (spread.refused) {
     take_back(spread);
     for (std::size_t i = 0; i < spread.waiting.group->charges.size(); ++i) {
@@ -163,16 +161,14 @@ void RedisStore::step_on(const redis::Batch& batch, Spread& spread) {
 
 // What other shards have given for a group that is not taken after all.
 void RedisStore::take_back(Spread& spread) {
-  for (std::size_t i = 0; i < spread.settled; ++i) {
-    auto& [its, patch] = spread.taken[i];
+  for (auto& [its, patch] : spread.taken) {
     Shard& shard = shards_[its];
     if (shard.patches.size() >= kMostPatches) continue;  // counts as spent
     shard.patches.push_back(std::move(patch));
     figures_.given_back.add();
   }
-  if (spread.settled > 0) flush_.soon();
+  if (!spread.taken.empty()) flush_.soon();
   spread.taken.clear();
-  spread.settled = 0;
 }
 
 }  // namespace suimon

@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "suimon/store/redis.h"
 #include "suimon/store/reference.h"
-#include "tests/store/plain_link.h"
+#include "tests/store/redis_scene.h"
 #include "tests/timeline.h"
 
 namespace suimon {
@@ -12,38 +11,25 @@ namespace {
 
 using namespace test;
 
-// A store on a loop that the test turns by hand, and what it answered.
-struct Scene {
-  explicit Scene(const RedisOptions& options = {}, bool clustered = false)
-      : store(loop, std::make_unique<PlainLink>(loop, RedisServer::get()->socket(), 5s, clustered),
-              options) {}
-
-  void add(ShapeNumber& number, std::string_view name, const Limit& limit,
-           Instant since = Instant::min(), std::string_view tier = "") {
-    const Shape* shape = *shapes.assign(name, tier, Algorithm::token_bucket, limit, since);
-    ASSERT_TRUE(store.adopt({&shape, 1}));
-    number = shape->number;
-  }
+// Several groups in one call.
+struct Batches {
+  explicit Batches(RedisScene& its) : scene(its) {}
   Result<void> take(std::span<Group> groups, Instant now) {
-    struct {
-      bool heard = false;
-      Result<void> result;
-    } answer;
-    store.take(groups, now,
-               {[](void* context, const Result<void>& result) {
-                  auto& its = *static_cast<decltype(answer)*>(context);
-                  its.heard = true;
-                  its.result = result;
-                },
-                &answer});
-    while (!answer.heard) loop.poll_once(1000);
-    return answer.result;
+    heard = false;
+    scene.store.take(groups, now,
+                     {[](void* context, const Result<void>& its) {
+                        auto& self = *static_cast<Batches*>(context);
+                        self.heard = true;
+                        self.result = its;
+                      },
+                      this});
+    while (!heard) scene.loop.poll_once(1000);
+    return result;
   }
 
-  BootClock clock;
-  net::Loop loop{clock};
-  Shapes shapes;
-  RedisStore store;
+  RedisScene& scene;
+  bool heard = false;
+  Result<void> result;
 };
 
 // A rate and a capacity anywhere in what validate() allows, most often where doubles end.
@@ -80,14 +66,15 @@ TEST(RedisScript, AgreesWithTheCoreAtEveryScale) {
   std::uint64_t taken = 0;
   for (std::uint64_t round = 0; round < 150 * stretch(); ++round) {
     RedisServer::get()->ask({"FLUSHALL"});
-    Scene scene({.clock = RedisOptions::Clock::caller});
+    RedisScene scene({.clock = RedisOptions::Clock::caller});
+    Batches batches(scene);
     ReferenceStore reference(ReferenceStore::Options{});
     std::array<ShapeNumber, 3> shapes{};
     std::array<Limit, 3> limits;
     for (std::size_t i = 0; i < 3; ++i) {
       limits[i] = some_limit(dice);
       // Two tiers of one limit, and another limit.
-      scene.add(shapes[i], i < 2 ? "one" : "other", limits[i], Instant::min(), i == 1 ? "b" : "");
+      shapes[i] = scene.add(i < 2 ? "one" : "other", limits[i], Instant::min(), i == 1 ? "b" : "");
     }
     const std::array adopted{&scene.shapes[shapes[0]], &scene.shapes[shapes[1]],
                              &scene.shapes[shapes[2]]};
@@ -118,7 +105,7 @@ TEST(RedisScript, AgreesWithTheCoreAtEveryScale) {
         judged.push_back({{charges[g].data(), count}, {expected[g].data(), count}});
       }
       const Instant at(Duration{now});
-      const auto result = scene.take(groups, at);
+      const auto result = batches.take(groups, at);
       ASSERT_TRUE(result) << result.error().text << ", SUIMON_SEED=" << seed();
       reference.take(judged, at, {[](void*, const Result<void>&) {}, nullptr});
       for (std::size_t g = 0; g < groups.size(); ++g) {

@@ -57,13 +57,12 @@ struct Spread {
   bool refused = false;
   std::array<Decision, suimon::kMostCharges> looks;  // what is heard when a later step refuses
   std::vector<Taken> taken;
-  std::size_t settled = 0;  // of `taken`: their patches are complete
 
   // Begins anew, without steps.
   void reset(const Waiting& whole) {
     waiting = whole;
     waiting.spread = this;
-    count = at = settled = 0;
+    count = at = 0;
     refused = false;
     taken.clear();
   }
@@ -73,8 +72,10 @@ struct Spread {
     for (std::size_t i = 0; i <= at; ++i) mask = static_cast<std::uint16_t>(mask | steps[i].mask);
     return mask;
   }
-  // A charge of this step has been taken, from a record that was `before`.
-  void note(const Charge& charge, const Batch::Account& account, std::string before) {
+  // A charge of this step has been taken, from a record that was `before` the step and is `left` by
+  // it.
+  void note(const Charge& charge, const Batch::Account& account, std::string before,
+            std::string left) {
     if (!account.step.writes) return;
     const detail::Scale& scale = account.shape.scale();
     const auto units = static_cast<detail::uint128>(account.step.decision.granted()) * scale.token;
@@ -88,7 +89,7 @@ struct Spread {
     }
     taken.push_back({steps[at].shard,
                      {.key = charge.key,
-                      .expected = {},
+                      .expected = std::move(left),
                       .replacement = std::move(before),
                       .back = flowing_back(account.now, scale, units)}});
   }

@@ -8,8 +8,8 @@
 -- comes out below 2^53 has been exact; larger numbers are tables of six limbs of 24 bits. Most
 -- charges never meet one, so what counts with them is not even built until one does.
 
-local call, unpack_struct, pack, byte, floor, fmod =
-  redis.call, struct.unpack, struct.pack, string.byte, math.floor, math.fmod
+local call, unpack_struct, pack, byte, floor, format =
+  redis.call, struct.unpack, struct.pack, string.byte, math.floor, string.format
 local keys, batch = KEYS, ARGV[1]
 local EXACT = 9007199254740992
 local COMPACT, WIDE = '<Bi5I4I7I7I7', '<Bi5I4I3I3I3I3I3I3I3I3I3I3I3I3'
@@ -44,36 +44,46 @@ local any_dirty = false
 
 local ASK_TAKE, ASK_PEEK, ASK_UP_TO, ASK_GIVE_BACK, ASK_FORCE = 0, 1, 2, 3, 4
 
-local function keep(k, s, n, d, p, q)
-  local record, debt, rate = nil, d, p
-  if type(d) == 'number' and type(p) == 'number' and type(q) == 'number' then
-    record = pack(COMPACT, 1, s, n, d, p, q)
-  else
-    local function limbs(x)
-      if type(x) == 'table' then return x end
-      local low = x % 16777216
-      local rest = (x - low) / 16777216
-      return {low, rest % 16777216, floor(rest / 16777216), 0, 0, 0}
-    end
-    local function double(x)
-      return ((((x[6] * 16777216 + x[5]) * 16777216 + x[4]) * 16777216 + x[3]) * 16777216 + x[2])
-        * 16777216 + x[1]
-    end
-    d, p, q = limbs(d), limbs(p), limbs(q)
-    record = pack(WIDE, 2, s, n, d[1], d[2], d[3], d[4], d[5], d[6], p[1], p[2], p[3], q[1], q[2],
-      q[3])
-    debt, rate = double(d), double(p)
-  end
-  -- To the millisecond after the one in which it is full, and two for what a double rounds.
-  local left = debt / rate / 1000000
+-- When a record goes: after the millisecond in which it is full, and two for what a double rounds.
+-- As text, for Redis itself takes two microseconds to write a number.
+local expiry, last_full, last_text = callers == 0 and 'PXAT' or 'PX', nil, nil
+local function full(s, n, debt, p)
+  local left = debt / p / 1000000
   if callers == 0 then
-    local full = floor(s * 1000 + n / 1000000 + left) + 3
-    if full > 9e15 then full = 9e15 end
-    call('SET', keys[k], record, 'PXAT', full)
+    left = floor(s * 1000 + n / 1000000 + left) + 3
   else
     -- The caller's clock may stand still; real time gives it an hour on top.
-    if left > 9e14 then left = 9e14 end
-    call('SET', keys[k], record, 'PX', floor(left) + 3600003)
+    left = floor(left) + 3600003
+  end
+  if left ~= last_full then
+    if left > 9e15 then left = 9e15 end
+    last_full, last_text = left, format('%d', left)
+  end
+  return last_text
+end
+
+local function keep_wide(k, s, n, d, p, q)
+  local function limbs(x)
+    if type(x) == 'table' then return x end
+    local low = x % 16777216
+    local rest = (x - low) / 16777216
+    return {low, rest % 16777216, floor(rest / 16777216), 0, 0, 0}
+  end
+  local function double(x)
+    return ((((x[6] * 16777216 + x[5]) * 16777216 + x[4]) * 16777216 + x[3]) * 16777216 + x[2])
+      * 16777216 + x[1]
+  end
+  d, p, q = limbs(d), limbs(p), limbs(q)
+  local record = pack(WIDE, 2, s, n, d[1], d[2], d[3], d[4], d[5], d[6], p[1], p[2], p[3], q[1],
+    q[2], q[3])
+  call('SET', keys[k], record, expiry, full(s, n, double(d), double(p)))
+end
+
+local function keep(k, s, n, d, p, q)
+  if type(d) == 'number' and type(p) == 'number' and type(q) == 'number' then
+    call('SET', keys[k], pack(COMPACT, 1, s, n, d, p, q), expiry, full(s, n, d, p))
+  else
+    keep_wide(k, s, n, d, p, q)
   end
 end
 
@@ -339,10 +349,11 @@ local said = {}
 local groups = 0
 local j, ask, op, wide, cs, cn, ls, ln, ap, aq, need, room = -1
 local stuck  -- keys of groups that are undecided: what comes after them waits, too
-local last_at = at + charge_count * 3
-while at < last_at do
-  local k, asked, flags = byte(batch, at, at + 2)
-  k = k + 1
+local charges = {byte(batch, at, at + charge_count * 3 - 1)}
+local last = charge_count * 3
+at = 1
+while at < last do
+  local k, asked, flags = charges[at] + 1, charges[at + 1], charges[at + 2]
   groups = groups + 1
   if asked ~= j then
     j = asked
@@ -357,7 +368,15 @@ while at < last_at do
     local taken
     if not r then
       taken = room >= 0
-      if taken and op == 0 and need > 0 then keep(k, ts, tn, need, ap, aq) end
+      if taken and op == 0 and need > 0 then
+        -- The same for all new keys.
+        local record = ask[11]
+        if not record then
+          record = pack(COMPACT, 1, ts, tn, need, ap, aq)
+          ask[11], ask[12] = record, full(ts, tn, need, ap)
+        end
+        call('SET', keys[k], record, expiry, ask[12])
+      end
     else
       local form, s, n, d, p, q = unpack_struct(COMPACT, r)
       if p == ap and q == aq and form == 1 and n < 1e9 and d < EXACT and
@@ -369,7 +388,11 @@ while at < last_at do
           local debt = 0
           if inflow < d then debt = d - inflow end
           taken = debt <= room
-          if taken and op == 0 and need > 0 then keep(k, ts, tn, debt + need, p, q) end
+          if taken and op == 0 and need > 0 then
+            debt = debt + need
+            call('SET', keys[k], pack(COMPACT, 1, ts, tn, debt, p, q), expiry,
+              full(ts, tn, debt, p))
+          end
         elseif callers == 0 then
           taken = d <= room
           if taken and op == 0 and need > 0 then keep(k, s, n, d + need, p, q) end
@@ -387,8 +410,7 @@ while at < last_at do
     -- A group: its charges in order; what they change is taken back when one is refused.
     local first, taken, undo = at, true, nil
     repeat
-      k, asked, flags = byte(batch, at, at + 2)
-      k = k + 1
+      k, asked, flags = charges[at] + 1, charges[at + 1], charges[at + 2]
       at = at + 3
       if taken then
         if asked ~= j then
@@ -449,7 +471,7 @@ while at < last_at do
     end
     if taken == nil then
       stuck = stuck or {}
-      for c = first, at - 3, 3 do stuck[byte(batch, c) + 1] = true end
+      for c = first, at - 3, 3 do stuck[charges[c] + 1] = true end
     end
     said[groups] = taken and '1' or taken == nil and '?' or '0'
   end
