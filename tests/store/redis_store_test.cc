@@ -136,16 +136,20 @@ TEST_F(RedisStoreTest, AScriptThatIsGoneIsLoadedAgain) {
 // The record says that another server's clock was an hour ahead: it neither mints nor refuses.
 TEST_F(RedisStoreTest, AClockThatIsBehindARecordStandsStillForIt) {
   RedisScene scene;
-  const ShapeNumber shape = scene.add("limit", {10, per_minute(1)});
-  const Instant later = server_now() + 1h;
-  put(kKey,
-      {.ledger = {.at = later, .amount = 4 * 60'000'000'000ULL}, .p = 1, .q = 60'000'000'000});
-  const Decision first = scene.apply(Op::take, 5, shape);
-  EXPECT_TRUE(first.allowed());
-  EXPECT_EQ(first.remaining(), 1u);
-  EXPECT_EQ(first.at(), later);
-  EXPECT_EQ(scene.apply(Op::take, 2, shape).retry_after(), 60s);
-  EXPECT_EQ(record(kKey).ledger.at, later);
+  // The second one's numbers are larger than a double holds.
+  for (const auto& [q, key] :
+       {std::pair{60'000'000'000ULL, Key{1, 2}}, std::pair{2'592'000'000'000'000ULL, Key{3, 4}}}) {
+    const Duration token(static_cast<std::int64_t>(q));
+    const ShapeNumber shape = scene.add("limit" + std::to_string(q), {10, {1, token}});
+    const Instant later = server_now() + 1h;
+    put(key, {.ledger = {.at = later, .amount = 4 * q}, .p = 1, .q = q});
+    const Decision first = scene.apply(Op::take, 6, shape, key);
+    EXPECT_TRUE(first.allowed());
+    EXPECT_EQ(first.remaining(), 0u);
+    EXPECT_EQ(first.at(), later);
+    EXPECT_EQ(scene.apply(Op::take, 1, shape, key).retry_after(), token);
+    EXPECT_EQ(record(key).ledger.at, later);
+  }
 }
 
 TEST_F(RedisStoreTest, WhatIsNoRecordIsNothing) {
@@ -318,6 +322,34 @@ TEST_F(RedisStoreTest, WhatIsTakenBackLateHasEvaporatedInPart) {
     ASSERT_GE(after.remaining(), 9'000u);
   }
   EXPECT_EQ(scene.store.counted().given_back.value(), 50u);
+}
+
+// All that was taken has flowed in again before it is given back, and somebody else has taken the
+// whole bucket since: giving back anything would be a gift.
+TEST_F(RedisStoreTest, WhatHasFlowedInAlreadyIsNotGivenBack) {
+  constexpr std::uint64_t kCapacity = 1'000'000'000;  // as many as flow in within a second
+  RedisScene scene({.shards = 8});
+  const ShapeNumber shape = scene.add("limit", {kCapacity, per_second(1'000'000'000)});
+  const ShapeNumber none = scene.add("none", {1, {5'000'000'000, 1s}});
+  const Key a{0, 1};
+  const Key b{~0ULL, 2};
+  ASSERT_TRUE(scene.apply(Op::force, 1'000'000'000'000'000, none, b).allowed());
+  for (int i = 0; i < 20; ++i) {
+    const std::uint64_t sent = scene.store.counted().batches.value();
+    const Errand first(scene.store,
+                       {{.key = b, .shape = none}, {.key = a, .amount = 100, .shape = shape}});
+    while (scene.store.counted().batches.value() < sent + 2) scene.loop.poll_once(1000);
+    const Errand second(scene.store, {{.key = a, .amount = kCapacity, .shape = shape}});
+    scene.finish(first);
+    scene.finish(second);
+    ASSERT_FALSE(first.group.taken);
+    ASSERT_TRUE(second.group.taken);
+    const Decision after = scene.apply(Op::peek, 1, shape, a);
+    const auto flowed = static_cast<std::uint64_t>((after.at() - second.decisions[0].at()).count());
+    ASSERT_EQ(after.remaining(), std::min(kCapacity, flowed));
+    // Full again for the next round.
+    scene.apply(Op::give_back, kCapacity, shape, a);
+  }
 }
 
 // A server that answers with a word of its own.
