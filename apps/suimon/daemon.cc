@@ -133,6 +133,8 @@ int Daemon::start(Policy policy, const Hash128& loaded) {
                                 "more memory and processes (ulimit -v, -u)",
                                 workers_.size(), error.code().message()));
   }
+  throttle_tidier_ = std::make_unique<ThrottleTidier>(loop_, policy_->throttles(),
+                                                      std::span(workers_).first(deciding_));
   ready_.store(true, std::memory_order_release);
   spdlog::info("ready: {} limit{} from {}, {} thread{}", installed->added.size(),
                installed->added.size() == 1 ? "" : "s", options_.config, deciding_,

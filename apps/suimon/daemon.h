@@ -11,6 +11,7 @@
 #include "apps/suimon/commands.h"
 #include "apps/suimon/reloader.h"
 #include "apps/suimon/tls.h"
+#include "apps/suimon/throttle_tidier.h"
 #include "apps/suimon/worker.h"
 #include "suimon/net/address.h"
 #include "suimon/observe/event_log.h"
@@ -60,6 +61,7 @@ class Daemon {
   std::unique_ptr<EventLog> events_;  // none: refusals are not logged
   std::vector<std::unique_ptr<net::SocketFile>> socket_files_;
   std::vector<std::unique_ptr<Worker>> workers_;  // those that decide, and last the admin's
+  std::unique_ptr<ThrottleTidier> throttle_tidier_;
   std::size_t deciding_ = 0;
   std::size_t open_doors_ = 1;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <span>
 #include <thread>
@@ -36,6 +37,8 @@ class Worker {
                   const net::LiveTls* tls);
 
   void start();
+  // Has `work` run between two calls of a door; false when too much waits. Any thread.
+  bool post(std::function<void()> work) { return loop_.post(std::move(work)); }
   // Takes up the policy in force, also when no request comes. Any thread.
   void refresh_policy();
   // No new connections; what comes on the open ones is answered as their last. Any thread.
