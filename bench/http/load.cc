@@ -1,12 +1,15 @@
-// One thread of HTTP/1.1 clients on 127.0.0.1, for bench/http/run.
+// One thread of HTTP/1.1 clients on 127.0.0.1, for bench/http/run, or of Redis clients, for
+// bench/doors/resp.
 //
 //   http_load --port P --request FILE [--connections N] [--seconds S] [--rate R] [--keys K]
+//             [--protocol resp] [--pipeline D]
 //
 // FILE holds the bytes of one request; every "10.100.100.100" in it becomes the address of one of K
 // clients (0: of one that has never come before, until 3.8 million are through). Without a rate
 // each connection asks again as soon as it has its answer. With one, requests are due at even
 // distances, and their latency counts from then, also when no connection was free (so a server that
-// stops does not look fast). Prints one JSON object.
+// stops does not look fast). With a pipeline of D, a connection sends D requests at once and goes
+// on when all of their answers are there. Prints one JSON object; errors count as "not_200".
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -40,6 +43,8 @@ struct Options {
   double seconds = 2;
   double rate = 0;
   std::uint64_t keys = 100'000;
+  bool resp = false;
+  std::size_t pipeline = 1;
 };
 
 [[noreturn]] void fail(const char* what) {
@@ -81,7 +86,9 @@ class Requests {
 struct Connection {
   int fd = -1;
   std::string in;
-  std::int64_t due = 0;  // of the request under way; 0: none
+  std::size_t at = 0;       // RESP: what of `in` is counted
+  std::size_t missing = 0;  // RESP: lines of the answers under way that have not come
+  std::int64_t due = 0;     // of the request under way; 0: none
 };
 
 class Load {
@@ -125,8 +132,8 @@ class Load {
     std::printf(
         "{\"answers\": %zu, \"not_200\": %zu, \"seconds\": %.3f, \"p50_us\": %.1f, \"p99_us\": "
         "%.1f, \"p999_us\": %.1f, \"max_us\": %.1f}\n",
-        latencies_.size(), not_200_, static_cast<double>(finished_ - begin_) / 1e9, at(0.5),
-        at(0.99), at(0.999), at(1));
+        latencies_.size() * options_.pipeline, not_200_,
+        static_cast<double>(finished_ - begin_) / 1e9, at(0.5), at(0.99), at(0.999), at(1));
   }
 
  private:
@@ -155,7 +162,10 @@ class Load {
       free_.pop_front();
       c.due = options_.rate == 0 ? now_ns() : due_of(sent_);
       ++sent_;
-      const std::string_view bytes = requests_.next();
+      batch_.clear();
+      for (std::size_t i = 0; i < options_.pipeline; ++i) batch_ += requests_.next();
+      const std::string_view bytes = batch_;
+      c.missing = options_.pipeline;
       if (::send(c.fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) !=
           static_cast<ssize_t>(bytes.size())) {
         fail("send");
@@ -176,6 +186,7 @@ class Load {
     const auto got = ::recv(c.fd, buffer.data(), buffer.size(), 0);
     if (got <= 0) fail("the server has closed a connection");
     c.in.append(buffer.data(), static_cast<std::size_t>(got));
+    if (options_.resp) return read_resp(c);
     const std::size_t head = c.in.find("\r\n\r\n");
     if (head == std::string::npos) return;
     constexpr std::string_view kLength = "\r\nContent-Length: ";
@@ -190,7 +201,26 @@ class Load {
     free_.push_back(&c);
   }
 
+  // An answer is a line, or an array of so many; a string within it is a line more.
+  void read_resp(Connection& c) {
+    for (auto end = c.in.find('\n', c.at); end != std::string::npos; end = c.in.find('\n', c.at)) {
+      const char mark = c.in[c.at];
+      if (mark == '*') c.missing += std::strtoull(c.in.c_str() + c.at + 1, nullptr, 10);
+      if (mark == '$' && c.in[c.at + 1] != '-') ++c.missing;
+      if (mark == '-') ++not_200_;
+      --c.missing;
+      c.at = end + 1;
+    }
+    if (c.missing != 0) return;
+    latencies_.push_back(now_ns() - c.due);
+    c.in.clear();
+    c.at = 0;
+    c.due = 0;
+    free_.push_back(&c);
+  }
+
   const Options& options_;
+  std::string batch_;
   Requests requests_;
   int epoll_;
   std::vector<Connection> connections_;
@@ -219,6 +249,10 @@ Options read_options(int count, char** words) {
       options.rate = std::strtod(value, nullptr);
     } else if (name == "--keys") {
       options.keys = std::strtoull(value, nullptr, 10);
+    } else if (name == "--protocol") {
+      options.resp = std::string_view(value) == "resp";
+    } else if (name == "--pipeline") {
+      options.pipeline = std::max<std::size_t>(1, std::strtoull(value, nullptr, 10));
     } else {
       fail("unknown option; see the head of load.cc");
     }

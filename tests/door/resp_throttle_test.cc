@@ -1,11 +1,15 @@
 // The words of CL.THROTTLE and THROTTLE: what is read, and what the peers would tell of a decision.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <random>
+#include <string>
 #include <vector>
 
 #include "suimon/core/algorithms.h"
 #include "suimon/door/resp/throttle_call.h"
+#include "tests/timeline.h"
 
 namespace suimon::door {
 namespace {
@@ -135,6 +139,59 @@ TEST(ClThrottle, WhatHasNoMeaningIsAnErrorThatSaysWhy) {
   EXPECT_NE(error_of(cl_throttle, "CL.THROTTLE k 1 1 9223372037").find("too long"),
             std::string::npos);
   EXPECT_EQ(error_of(cl_throttle, "CL.THROTTLE k +1 +1 +1 +1"), "");
+}
+
+// redis-cell's arithmetic, written down once more: a theoretical arrival time and the parameters.
+Reply cell_reply(std::int64_t now, std::int64_t& tat, std::int64_t max_burst, std::int64_t count,
+                 std::int64_t period, std::int64_t quantity) {
+  const auto interval =
+      static_cast<std::int64_t>(static_cast<double>(period * kSecond) / static_cast<double>(count));
+  const std::int64_t tolerance = interval * (max_burst + 1);
+  const std::int64_t increment = interval * quantity;
+  const std::int64_t from = std::max(now, tat);
+  const std::int64_t ahead = from + increment - tolerance - now;
+  const auto seconds = [](std::int64_t ns) {
+    return ns / kSecond + (ns % kSecond / 1'000'000 > 0 ? 1 : 0);
+  };
+  std::int64_t retry_after = -1;
+  std::int64_t ttl = from - now;
+  if (ahead > 0) {
+    if (increment <= tolerance) retry_after = seconds(ahead);
+  } else {
+    ttl = std::max<std::int64_t>(0, from + increment - now);
+    tat = now + ttl;
+  }
+  const std::int64_t left = tolerance - ttl;
+  const double remaining = static_cast<double>(left / 1000) / static_cast<double>(interval / 1000);
+  return {ahead > 0 ? 1 : 0, max_burst + 1,
+          left > -interval ? static_cast<std::int64_t>(remaining) : 0, retry_after, seconds(ttl)};
+}
+
+TEST(ClThrottle, RandomCallsInTimeAreAnsweredByRedisCellsArithmetic) {
+  const std::uint64_t seed = test::seed();
+  std::mt19937_64 random(seed);
+  const auto between = [&](std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(random);
+  };
+  for (int keys = 0; keys < 2000; ++keys) {
+    Timeline key(cl_throttle);
+    const std::int64_t most = std::array{10, 1000, 1'000'000}[static_cast<std::size_t>(keys % 3)];
+    const std::int64_t max_burst = between(0, most);
+    const std::int64_t period = between(1, most);
+    const std::int64_t count = between(1, std::min(most, period * 1'000'000));
+    const std::int64_t interval = period * kSecond / count;
+    std::int64_t now = between(0, 1'000'000) * kSecond;
+    std::int64_t tat = 0;
+    for (int calls = 0; calls < 20; ++calls) {
+      const std::int64_t quantity = between(0, 3) > 0 ? 1 : between(-3, max_burst + 2);
+      const std::string line = "CL.THROTTLE k " + std::to_string(max_burst) + " " +
+                               std::to_string(count) + " " + std::to_string(period) + " " +
+                               std::to_string(quantity);
+      ASSERT_EQ(key.at(now, line), cell_reply(now, tat, max_burst, count, period, quantity))
+          << line << " at " << now << " SUIMON_SEED=" << seed;
+      now += between(0, between(0, 2) == 0 ? 2 * interval : 1'000'000);
+    }
+  }
 }
 
 TEST(Throttle, TheBurstIsTheWholeBucketAndTheWordsHaveAnotherOrder) {
