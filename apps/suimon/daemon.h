@@ -10,8 +10,8 @@
 
 #include "apps/suimon/commands.h"
 #include "apps/suimon/reloader.h"
-#include "apps/suimon/tls.h"
 #include "apps/suimon/throttle_tidier.h"
+#include "apps/suimon/tls.h"
 #include "apps/suimon/worker.h"
 #include "suimon/net/address.h"
 #include "suimon/observe/event_log.h"

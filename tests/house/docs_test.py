@@ -159,7 +159,7 @@ class Promises(unittest.TestCase):
         named = 0
         for page in documentation():
             for number, line in page.prose:
-                for suite, name in re.findall(r"`([A-Z][A-Za-z]+)\.([A-Z]\w+)`", line):
+                for suite, name in re.findall(r"`([A-Z][A-Za-z]+)\.([A-Z]\w*[a-z]\w*)`", line):
                     named += 1
                     with self.subTest(f"{page.name}:{number}: {suite}.{name}"):
                         self.assertIn((suite, name), known)
