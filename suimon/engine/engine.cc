@@ -268,12 +268,16 @@ void Engine::fall_back(Work& work, std::size_t group) {
     return answer == OnStoreError::local && local == nullptr ? OnStoreError::deny : answer;
   };
   std::size_t kept = 0;
+  LimitSet staying = ~LimitSet{0};
   for (std::size_t c = 0; c < enforced.charged; ++c) {
     if (answer_of(c) == OnStoreError::deny) {
       verdict.status = Verdict::Status::store_failed;
       return;
     }
-    if (answer_of(c) == OnStoreError::allow) continue;
+    if (answer_of(c) == OnStoreError::allow) {
+      staying &= ~(LimitSet{1} << c);
+      continue;
+    }
     enforced.applied[kept] = enforced.applied[c];
     enforced.charges[kept++] = enforced.charges[c];
   }
@@ -283,6 +287,7 @@ void Engine::fall_back(Work& work, std::size_t group) {
             enforced.applied.begin() + static_cast<std::ptrdiff_t>(kept));
   enforced.charged = kept;
   enforced.size -= unasked;
+  if (!verdict.parts.empty()) work.together.keep(staying);
   verdict.unasked = static_cast<std::uint8_t>(unasked);
   verdict.decided_locally = static_cast<std::uint8_t>(kept);
   verdict.applied = {enforced.applied.data(), enforced.size};

@@ -96,4 +96,16 @@ void Union::finish(Matched& out) {
   }
 }
 
+void Union::keep(LimitSet places) {
+  for (LimitSet& part : parts_) {
+    LimitSet moved = 0;
+    std::size_t to = 0;
+    for (std::size_t from = 0; from < kMostCharges; ++from) {
+      if ((places >> from & 1U) == 0) continue;
+      moved |= (part >> from & 1U) << to++;
+    }
+    part = moved;
+  }
+}
+
 }  // namespace suimon

@@ -27,6 +27,8 @@ class Union {
   // All of it as one. After this, parts() says which enforced limits apply to which request.
   void finish(Matched& out);
   std::span<const LimitSet> parts(std::size_t count) const { return {parts_.data(), count}; }
+  // Of the limits at these places only: the others have gone, and those behind them moved up.
+  void keep(LimitSet places);
 
  private:
   // The limits of one kind.

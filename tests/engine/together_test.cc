@@ -32,6 +32,23 @@ class Nobody final : public Observer {
   int count = 0;
 };
 
+// Where it fails, a store in this process stands in.
+class BreakableStore final : public Store {
+ public:
+  std::string_view name() const override { return "breakable"; }
+  Result<void> adopt(std::span<const Shape* const> shapes) override { return inner_.adopt(shapes); }
+  void take(std::span<Group> groups, Instant now, Done done) override {
+    if (!fails) return inner_.take(groups, now, done);
+    done.run(done.context, failure("gone"));
+  }
+  Store* fallback() override { return &inner_; }
+  StoreFigures figures() const override { return inner_.figures(); }
+  bool fails = false;
+
+ private:
+  ReferenceStore inner_{{}};
+};
+
 class TogetherTest : public testing::Test {
  protected:
   void load(const std::string& limits) {
@@ -77,7 +94,7 @@ class TogetherTest : public testing::Test {
   }
 
   ManualClock clock_;
-  ReferenceStore store_{{}};
+  BreakableStore store_;
   LivePolicy live_{store_, Secret{{1, 2}}};
   Nobody observer_;
   std::unique_ptr<Engine> engine_;
@@ -159,6 +176,15 @@ TEST_F(TogetherTest, SixteenLimitsAreTheMostOfAllPartsTogether) {
   EXPECT_EQ(ask(parts).status, Verdict::Status::decided);
   parts.push_back({{{"group", names[16]}}});
   EXPECT_EQ(ask(parts).status, Verdict::Status::too_many_limits);
+}
+
+TEST_F(TogetherTest, ALimitThatMayGoUnaskedLeavesTheOthersTheirParts) {
+  load(
+      "  - name: lax\n    key: [group]\n    on_store_error: allow\n"
+      "    token_bucket: {capacity: 5, refill: 1/min}\n"
+      "  - name: strict\n    key: [user]\n    token_bucket: {capacity: 7, refill: 1/min}\n");
+  store_.fails = true;
+  EXPECT_EQ(ask({{{{"group", "g"}}}, {{{"user", "u"}}}}).parts, (Texts{"", "strict=6"}));
 }
 
 TEST_F(TogetherTest, AShadowIsAskedOnceForAllParts) {
