@@ -268,7 +268,7 @@ void Engine::fall_back(Work& work, std::size_t group) {
     return answer == OnStoreError::local && local == nullptr ? OnStoreError::deny : answer;
   };
   std::size_t kept = 0;
-  LimitSet staying = ~LimitSet{0};
+  LimitSet staying = kAllLimits;
   for (std::size_t c = 0; c < enforced.charged; ++c) {
     if (answer_of(c) == OnStoreError::deny) {
       verdict.status = Verdict::Status::store_failed;

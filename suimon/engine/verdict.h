@@ -16,6 +16,7 @@ namespace suimon {
 
 // Some of the limits that apply to a request: a bit for each.
 using LimitSet = std::uint32_t;
+inline constexpr LimitSet kAllLimits = ~LimitSet{0};
 static_assert(kMostCharges <= 32);
 
 // Limits, and what they decided.
