@@ -9,3 +9,4 @@ find_package(Boost 1.81 REQUIRED)  # headers only
 pkg_check_modules(yaml REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(simdjson REQUIRED IMPORTED_TARGET simdjson)
 find_package(OpenSSL 3.0 REQUIRED)
+pkg_check_modules(nghttp2 REQUIRED IMPORTED_TARGET libnghttp2)

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "suimon/engine/union.h"
+
 namespace suimon {
 
 // Everything that one decide() needs until its answer has run. Reused, never freed while running.
@@ -14,16 +16,21 @@ struct Engine::Work {
     std::array<Decision, kMostCharges> decisions;
     std::array<Decision, kMostCharges> shadow_decisions;
     Verdict verdict;
-    // The request, where the answer comes after the caller's own has gone.
-    Request kept;
-    std::vector<Attribute> kept_attributes;
-    std::string kept_text;
+  };
+  // A request, where the answer comes after the caller's own has gone.
+  struct Kept {
+    std::vector<Attribute> attributes;
+    std::string text;
   };
 
   Engine* engine = nullptr;
   const Policy* policy = nullptr;      // what the verdicts point into
   std::shared_ptr<const Policy> held;  // keeps it alive while a remote store decides
   std::array<One, kMostRequests> requests;
+  Union together;  // of decide_together()
+  Matched part;
+  std::vector<Request> kept;
+  std::vector<Kept> kept_parts;
   std::array<Verdict, kMostRequests> verdicts;
   std::array<Group, kMostRequests> groups;
   std::array<std::uint8_t, kMostRequests> request_of_group{};
@@ -40,6 +47,7 @@ struct Engine::Work {
   void fold(std::size_t group);
   void prepare_shadows(One& one);
   void keep_requests();
+  std::span<const Request> keep(std::span<const Request> some, std::size_t from);
 };
 
 Engine::Engine(const LivePolicy& policy, Store& store, Observer& observer, const Clock& clock)
@@ -71,17 +79,31 @@ const Policy& Engine::policy() {
   return *policy_;
 }
 
-void Engine::decide(std::span<const Request> requests, DoorId door, Answer answer) {
-  assert(requests.size() <= kMostRequests);
+Engine::Work& Engine::begin(DoorId door, Answer answer, std::size_t count) {
   refresh_policy();
   Work& work = works_.take();
   work.engine = this;
   work.policy = policy_.get();
   work.door = door;
   work.answer = answer;
-  work.count = requests.size();
+  work.count = count;
   work.group_count = 0;
   work.failed = work.answered = false;
+  return work;
+}
+
+void Engine::decide_together(std::span<const Request> parts, DoorId door, Answer answer) {
+  assert(!parts.empty() && parts.size() <= kMostParts);
+  if (parts.size() == 1) return decide(parts, door, answer);
+  Work& work = begin(door, answer, 1);
+  match_parts(work, parts);
+  if (work.group_count == 0) return judged(work);
+  ask(work, {work.groups.data(), 1}, &Engine::judged);
+}
+
+void Engine::decide(std::span<const Request> requests, DoorId door, Answer answer) {
+  assert(requests.size() <= kMostRequests);
+  Work& work = begin(door, answer, requests.size());
   for (std::size_t i = 0; i < requests.size(); ++i) match(work, i, requests[i]);
   if (work.group_count == 0) {
     judged(work);
@@ -97,13 +119,41 @@ void Engine::match(Work& work, std::size_t i, const Request& request) {
   Work::One& one = work.requests[i];
   Verdict& verdict = one.verdict;
   verdict = Verdict{};
-  if (hears_requests_) verdict.request = &request;
+  if (hears_requests_) verdict.requests = {&request, 1};
   verdict.ruleset = work.policy->find(request.domain);
   if (verdict.ruleset == nullptr) {
     verdict.status = Verdict::Status::unknown_domain;
     return;
   }
   verdict.ruleset->match(request, one.matched, scratch_);
+  charge(work, i);
+}
+
+// The limits of all parts, each charge once.
+void Engine::match_parts(Work& work, std::span<const Request> parts) {
+  Work::One& one = work.requests[0];
+  Verdict& verdict = one.verdict;
+  verdict = Verdict{};
+  if (hears_requests_) verdict.requests = parts;
+  verdict.ruleset = work.policy->find(parts.front().domain);
+  if (verdict.ruleset == nullptr) {
+    verdict.status = Verdict::Status::unknown_domain;
+    return;
+  }
+  work.together.clear();
+  for (std::size_t i = 0; i < parts.size() && work.together.good(); ++i) {
+    verdict.ruleset->match(parts[i], work.part, scratch_);
+    work.together.add(i, work.part);
+  }
+  work.together.finish(one.matched);
+  verdict.parts = work.together.parts(parts.size());
+  charge(work, 0);
+}
+
+// What the limits that were found ask of the store.
+void Engine::charge(Work& work, std::size_t i) {
+  Work::One& one = work.requests[i];
+  Verdict& verdict = one.verdict;
   if (one.matched.status != Matched::Status::ok) {
     verdict.status = one.matched.status == Matched::Status::bad_path
                          ? Verdict::Status::bad_path
@@ -170,25 +220,41 @@ void Engine::retake_refused(Work& work) {
 }
 
 void Engine::Work::keep_requests() {
+  std::size_t all = 0;
+  for (std::size_t i = 0; i < count; ++i) all += requests[i].verdict.requests.size();
+  if (kept.size() < all) {
+    kept.resize(all);
+    kept_parts.resize(all);
+  }
+  std::size_t from = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    One& one = requests[i];
-    const Request& request = *one.verdict.request;
+    Verdict& verdict = requests[i].verdict;
+    verdict.requests = keep(verdict.requests, from);
+    from += verdict.requests.size();
+  }
+}
+
+// Copies `some` to the places from `from` on, and what they view with them.
+std::span<const Request> Engine::Work::keep(std::span<const Request> some, std::size_t from) {
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    const Request& request = some[i];
+    auto& [attributes, text] = kept_parts[from + i];
     std::size_t size = request.domain.size();
     for (const Attribute& a : request.attributes) size += a.name.size() + a.value.size();
-    one.kept_text.clear();
-    one.kept_text.reserve(size);  // so that the views below stay where they are
-    const auto keep = [&](std::string_view text) {
-      const std::size_t from = one.kept_text.size();
-      one.kept_text += text;
-      return std::string_view(one.kept_text).substr(from);
+    text.clear();
+    text.reserve(size);  // so that the views below stay where they are
+    const auto copy = [&text = text](std::string_view view) {
+      const std::size_t at = text.size();
+      text += view;
+      return std::string_view(text).substr(at);
     };
-    one.kept_attributes.clear();
+    attributes.clear();
     for (const Attribute& a : request.attributes) {
-      one.kept_attributes.push_back({keep(a.name), keep(a.value)});
+      attributes.push_back({copy(a.name), copy(a.value)});
     }
-    one.kept = {keep(request.domain), one.kept_attributes, request.cost};
-    one.verdict.request = &one.kept;
+    kept[from + i] = {copy(request.domain), attributes, request.cost};
   }
+  return std::span(kept).subspan(from, some.size());
 }
 
 // The store could not decide about a group: its limits say what becomes of the request.
@@ -202,12 +268,16 @@ void Engine::fall_back(Work& work, std::size_t group) {
     return answer == OnStoreError::local && local == nullptr ? OnStoreError::deny : answer;
   };
   std::size_t kept = 0;
+  LimitSet staying = kAllLimits;
   for (std::size_t c = 0; c < enforced.charged; ++c) {
     if (answer_of(c) == OnStoreError::deny) {
       verdict.status = Verdict::Status::store_failed;
       return;
     }
-    if (answer_of(c) == OnStoreError::allow) continue;
+    if (answer_of(c) == OnStoreError::allow) {
+      staying &= ~(LimitSet{1} << c);
+      continue;
+    }
     enforced.applied[kept] = enforced.applied[c];
     enforced.charges[kept++] = enforced.charges[c];
   }
@@ -217,6 +287,7 @@ void Engine::fall_back(Work& work, std::size_t group) {
             enforced.applied.begin() + static_cast<std::ptrdiff_t>(kept));
   enforced.charged = kept;
   enforced.size -= unasked;
+  if (!verdict.parts.empty()) work.together.keep(staying);
   verdict.unasked = static_cast<std::uint8_t>(unasked);
   verdict.decided_locally = static_cast<std::uint8_t>(kept);
   verdict.applied = {enforced.applied.data(), enforced.size};

@@ -30,6 +30,7 @@ struct Answer {
 class Engine {
  public:
   static constexpr std::size_t kMostRequests = 16;  // in one decide()
+  static constexpr std::size_t kMostParts = 64;     // in one decide_together()
 
   Engine(const LivePolicy& policy, Store& store, Observer& observer, const Clock& clock);
   ~Engine();
@@ -44,6 +45,12 @@ class Engine {
   // Decides the requests in order, each by itself. Their views need not outlive the call.
   void decide(std::span<const Request> requests, DoorId door, Answer answer);
 
+  // Decides the requests together, all or none: they are parts of one, and get one verdict, whose
+  // `parts` tell which limits apply to which (of one alone: all). A limit that applies to several
+  // of them under the same key is charged once, the largest of their costs. All name one domain;
+  // together they may bring as many charges as one request.
+  void decide_together(std::span<const Request> parts, DoorId door, Answer answer);
+
   // The policy that the next decide() will use.
   const Policy& policy();
 
@@ -57,7 +64,10 @@ class Engine {
 
   using Step = void (Engine::*)(Work& work);
 
+  Work& begin(DoorId door, Answer answer, std::size_t count);
   void match(Work& work, std::size_t i, const Request& request);
+  void match_parts(Work& work, std::span<const Request> parts);
+  void charge(Work& work, std::size_t i);
   void ask(Work& work, std::span<Group> groups, Step next);
   bool renew();
   void retake_refused(Work& work);

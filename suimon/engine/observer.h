@@ -17,7 +17,7 @@ class Observer {
   // Called once per verdict, by the thread whose engine reached it; must not block.
   virtual void decided(DoorId door, const Verdict& verdict) = 0;
 
-  // Whether Verdict::request is to be there. Asked once; who does not ask for what clients sent
+  // Whether Verdict::requests is to be there. Asked once; who does not ask for what clients sent
   // does not see it.
   virtual bool hears_requests() const { return false; }
 };

@@ -14,6 +14,11 @@
 
 namespace suimon {
 
+// Some of the limits that apply to a request: a bit for each.
+using LimitSet = std::uint32_t;
+inline constexpr LimitSet kAllLimits = ~LimitSet{0};
+static_assert(kMostCharges <= 32);
+
 // Limits, and what they decided.
 struct Judged {
   std::span<const Applied> applied;     // those that were charged first
@@ -39,7 +44,9 @@ struct Verdict : Judged {
   Status status = Status::decided;
   Outcome outcome = Outcome::allowed;  // allowed exactly when every limit admitted the request
   Instant at;                          // of the decision
-  const Request* request = nullptr;    // only for observers that hear requests
+  // Those that were decided, by Applied::request: one, or several together. Only for observers that
+  // hear requests, else empty.
+  std::span<const Request> requests;
   const Ruleset* ruleset = nullptr;
   // How many limits let it pass unasked, and how many decided in this process, because the store
   // failed (LimitRule::on_store_error). The former are not among `applied`.
@@ -48,6 +55,9 @@ struct Verdict : Judged {
   // What the shadow limits say of a request that is allowed; each is charged by itself, when it
   // would allow it. Of one that is refused they are not asked.
   Judged shadows;
+  // Of requests that were decided together: for each of them which of `applied` apply to it, a bit
+  // for each, the lowest for the first. Empty for a request that was decided by itself.
+  std::span<const LimitSet> parts;
 
   bool allowed() const { return status == Status::decided && outcome == Outcome::allowed; }
 };

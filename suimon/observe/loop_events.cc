@@ -87,14 +87,14 @@ void LoopEvents::refused(DoorId door, const Verdict& verdict, const Judged& judg
     event->cost = decision.cost();
     event->retry_after = decision.retry_after();
   }
-  show_client(verdict, *applied.rule, *event);
+  show_client(verdict, applied, *event);
   ring_.publish();
 }
 
 // Raw values do not even enter the ring unless they are asked for.
-void LoopEvents::show_client(const Verdict& verdict, const LimitRule& rule, Event& event) const {
+void LoopEvents::show_client(const Verdict& verdict, const Applied& applied, Event& event) const {
   event.shown = 0;
-  if (identify_ == Identify::none || verdict.request == nullptr) return;
+  if (identify_ == Identify::none || verdict.requests.empty()) return;
   const auto show = [&](std::string_view name, std::string_view value) {
     if (value.empty() || event.shown == Event::kMostShown) return;
     ShownAttribute& attribute = event.client[event.shown++];
@@ -102,7 +102,7 @@ void LoopEvents::show_client(const Verdict& verdict, const LimitRule& rule, Even
     attribute.value.assign(value);
   };
   const Ruleset& ruleset = *verdict.ruleset;
-  const Request& request = *verdict.request;
+  const Request& request = verdict.requests[applied.request];
   const auto id = ruleset.find_attribute(kClientIp);  // none: no limit and no alias names it
   const std::string_view client = id ? ruleset.value_of(request, *id) : request.value_of(kClientIp);
   if (identify_ == Identify::truncated) {
@@ -111,7 +111,7 @@ void LoopEvents::show_client(const Verdict& verdict, const LimitRule& rule, Even
     return;
   }
   show(kClientIp, client);
-  for (const AttributeId part : rule.key) {
+  for (const AttributeId part : applied.rule->key) {
     const std::string& name = ruleset.attributes[part];
     if (name != kClientIp) show(name, ruleset.value_of(request, part));
   }

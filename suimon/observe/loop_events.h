@@ -27,7 +27,7 @@ class LoopEvents final : public Observer {
  private:
   void refused(DoorId door, const Verdict& verdict, const Judged& judged, std::size_t limit,
                Event::Kind kind);
-  void show_client(const Verdict& verdict, const LimitRule& rule, Event& event) const;
+  void show_client(const Verdict& verdict, const Applied& applied, Event& event) const;
 
   Observer& next_;
   const Identify identify_;

@@ -97,6 +97,7 @@ struct Applied {
   const Bucket* bucket = nullptr;
   const std::string* missing = nullptr;  // on_missing: deny, and this attribute is missing
   std::uint64_t cost = 1;                // tokens for each unit of the request's own cost
+  std::uint32_t request = 0;             // to which one, of several that are decided together
 };
 
 // Limits that apply to a request, and what they are charged. One that lacks an attribute that it

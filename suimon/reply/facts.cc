@@ -27,10 +27,12 @@ bool binds_more(const LimitFacts& a, const LimitFacts& b) {
 
 }  // namespace
 
-const LimitFacts* Facts::binding(bool advertised_only) const {
+const LimitFacts* Facts::binding(bool advertised_only, LimitSet among) const {
   const LimitFacts* most = nullptr;
   for (const LimitFacts& limit : all()) {
-    if (advertised_only && !limit.advertise) continue;
+    const bool chosen = (among & 1U) != 0;
+    among >>= 1;
+    if (!chosen || (advertised_only && !limit.advertise)) continue;
     if (most == nullptr || binds_more(limit, *most)) most = &limit;
   }
   return most;

@@ -53,8 +53,8 @@ struct Facts {
 
   // The limit that refused (the one that refuses for good, else the longest wait); when nothing
   // refused, the one with the fewest requests of this cost left. Null when no limit applies.
-  // `advertised_only` leaves the others out of the choice.
-  const LimitFacts* binding(bool advertised_only = false) const;
+  // `advertised_only` leaves the others out of the choice, and so does `among`.
+  const LimitFacts* binding(bool advertised_only = false, LimitSet among = kAllLimits) const;
 
   // The wait that the caller is told: the longest of all. Only for a limited verdict.
   std::optional<Duration> retry_after() const;

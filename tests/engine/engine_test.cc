@@ -294,8 +294,8 @@ TEST_F(EngineTest, AnObserverThatAsksHearsTheRequestEvenOfALaterAnswer) {
   struct Listener final : Observer {
     void decided(DoorId, const Verdict& verdict) override {
       heard.clear();
-      if (verdict.request == nullptr) return;
-      for (const Attribute& a : verdict.request->attributes) {
+      if (verdict.requests.empty()) return;
+      for (const Attribute& a : verdict.requests.front().attributes) {
         heard += std::string(a.name) + "=" + std::string(a.value) + " ";
       }
     }

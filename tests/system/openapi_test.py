@@ -1,24 +1,21 @@
 """The description at /v1/openapi.json and the daemon agree, says Schemathesis, which makes requests out
 of it: no 5xx, no answer that is not described, wrong data is rejected, right data is not.
 
-Schemathesis comes from PyPI into build/tools, in the versions of schemathesis.txt. The short form makes the
-same requests each time, because they come from rules that are not ours; SUIMON_LONG draws new ones and more
-of them, and SUIMON_SEED repeats a run. Where PyPI cannot be reached and the folder is not there yet, the test is skipped.
+Schemathesis comes from PyPI (tools.py). The short form makes the same requests each time, because they come
+from rules that are not ours; SUIMON_LONG draws new ones and more of them, and SUIMON_SEED repeats a run.
 """
 
-import fcntl
 import json
 import os
 import random
 import re
 import subprocess
-import sys
 import unittest
 
-from harness import ROOT, ask
+from harness import ask
 from http_base import POLICY, HttpTest
+from tools import installed
 
-VERSIONS = ROOT / "tests/system/schemathesis.txt"
 LONG = bool(os.environ.get("SUIMON_LONG"))
 EXAMPLES = 200 if LONG else 25
 # "Any method" has no form in OpenAPI, so that one is described and no other is missed. A batch may hold
@@ -49,31 +46,11 @@ limits:
 """
 
 
-def schemathesis():
-    """The program, installed once for all build folders."""
-    folder = ROOT / "build/tools/schemathesis"
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    mark = folder / "versions.txt"
-    with open(folder.parent / "schemathesis.lock", "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not mark.is_file() or mark.read_bytes() != VERSIONS.read_bytes():
-            for command in (
-                [sys.executable, "-m", "venv", "--clear", folder],
-                [folder / "bin/pip", "install", "-q", "--disable-pip-version-check", "-r", VERSIONS],
-            ):
-                done = subprocess.run(command, capture_output=True, text=True, timeout=250)
-                if done.returncode != 0:
-                    why = (done.stderr or done.stdout).strip().splitlines()[-1:]
-                    raise unittest.SkipTest(f"Schemathesis cannot be installed: {why}")
-            mark.write_bytes(VERSIONS.read_bytes())
-    return folder / "bin/schemathesis"
-
-
 class OpenApi(HttpTest):
     policy = None
 
     def conforms(self, policy, *arguments):
-        program = schemathesis()
+        program = installed("schemathesis") / "bin/schemathesis"
         self.start(policy)
         description = ask(self.http, "GET", "/v1/openapi.json").json()
         # Which domains there are only the policy knows.
