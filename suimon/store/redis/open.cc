@@ -59,14 +59,19 @@ Result<std::unique_ptr<Servers>> open_servers(const Url& url, net::Loop& loop) {
       break;
     case Url::Kind::sentinel:
     case Url::Kind::cluster:
-      return failure("not in this version");
+      return failure("Sentinels and clusters are not in this version");
   }
   return std::make_unique<SingleServer>(loop, url.endpoints.front(), *options);
 }
 
-Result<std::unique_ptr<Servers>> open_servers(std::string_view text, net::Loop& loop) {
-  const auto url = parse_url(text);
+Result<std::unique_ptr<Servers>> open_servers(std::string_view text, net::Loop& loop,
+                                              std::string password) {
+  auto url = parse_url(text);
   if (!url) return tl::unexpected(url.error());
+  if (!password.empty()) {
+    url->password = std::move(password);
+    url->password_file.clear();
+  }
   return open_servers(*url, loop);
 }
 
