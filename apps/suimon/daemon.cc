@@ -152,7 +152,9 @@ int Daemon::open() {
     spdlog::warn("{}:// asks for no password, so the password file does nothing", kind->scheme);
   }
   // NOLINTNEXTLINE(bugprone-unchecked-optional-access): fill_in_defaults() left nothing out
-  auto store = open_store(*settings_.store.url, {*settings_.store.when_full, *password});
+  auto store =
+      open_store(*settings_.store.url, {*settings_.store.when_full, *password,
+                                        [](std::string_view text) { spdlog::warn("{}", text); }});
   if (!store) return complain(kWrongUsage, store.error().text);
   const auto secret = secret_for(settings_.store);
   if (!secret) return complain(kWrongUsage, secret.error().text);

@@ -31,12 +31,16 @@ Worker::Worker(const LivePolicy& policy, Store& store, LoopCounters& counters, O
       counters_(counters),
       ready_(ready),
       timeouts_(timeouts),
+      shared_store_(store),
       store_(store.on(loop_)),
       engine_(policy, store_, observer, clock) {
   loop_.on_wake_end([this] { count_connections(); });
 }
 
-Worker::~Worker() { stop(); }
+Worker::~Worker() {
+  stop();
+  shared_store_.leave(loop_);
+}
 
 // Whether a connection of this peer begins with a PROXY header: when a domain that is loaded now
 // says so and believes the peer.

@@ -58,7 +58,8 @@ class Worker {
   LoopCounters& counters_;
   const std::atomic<bool>& ready_;
   const TimeoutSettings timeouts_;
-  Store& store_;
+  Store& shared_store_;
+  Store& store_;  // as this loop uses it
   Engine engine_;
   std::vector<std::unique_ptr<door::Door>> doors_;  // by DoorId; null where one is off
   std::unique_ptr<door::AdminDoor> admin_door_;

@@ -324,8 +324,12 @@ void Engine::Work::prepare_shadows(One& one) {
 // The store has decided about what is enforced.
 void Engine::judged(Work& work) {
   if (work.group_count == 1 && !work.failed && !work.held) retake_refused(work);
+  const auto groups = std::span(work.groups).first(work.group_count);
+  const bool some_say_so =
+      work.failed &&
+      std::any_of(groups.begin(), groups.end(), [](const Group& group) { return group.failed; });
   for (std::size_t g = 0; g < work.group_count; ++g) {
-    if (work.failed || work.groups[g].failed) [[unlikely]]
+    if (some_say_so ? groups[g].failed : work.failed) [[unlikely]]
       fall_back(work, g);
     if (work.requests[work.request_of_group[g]].verdict.status == Verdict::Status::decided) {
       work.fold(g);
@@ -343,7 +347,6 @@ void Engine::judged(Work& work) {
 
 // Nobody is refused because a shadow could not be asked.
 void Engine::shadowed(Work& work) {
-  for (const Group& group : work.shadow_groups) work.failed |= group.failed;
   if (work.failed) {
     for (std::size_t i = 0; i < work.count; ++i) work.requests[i].verdict.shadows = {};
   }

@@ -68,6 +68,7 @@ std::string Metrics::render() const {
   render_connections(out);
   render_bad_requests(out);
   render_store(out);
+  render_remote(out);
   render_reloads(out);
   describe(out, "suimon_build_info", "gauge", "Always 1; the labels tell the version.");
   line(out, "suimon_build_info{{version=\"{}\"}} 1", version_);
@@ -213,13 +214,42 @@ void Metrics::render_store(std::string& out) const {
     unasked += loop->unasked();
     local += loop->decided_locally();
   }
-  describe(out, "suimon_store_errors_total", "counter",
-           "Requests without a verdict because the store did not answer.");
+  const auto remote = store_.remote_figures();
+  if (remote) failures = remote->errors;
+  describe(out, "suimon_store_errors_total", "counter", "Requests that the store did not decide.");
   line(out, "suimon_store_errors_total{{store=\"{}\"}} {}", store_.name(), failures);
   describe(out, "suimon_store_fallbacks_total", "counter",
            "Limits that answered without the store, by on_store_error.");
   line(out, "suimon_store_fallbacks_total{{answer=\"local\"}} {}", local);
   line(out, "suimon_store_fallbacks_total{{answer=\"allow\"}} {}", unasked);
+}
+
+void Metrics::render_remote(std::string& out) const {
+  const auto remote = store_.remote_figures();
+  if (!remote) return;
+  const std::string_view store = store_.name();
+  describe(out, "suimon_store_request_duration_seconds", "histogram",
+           "How long the store took to answer a batch.");
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < RemoteFigures::kBounds.size(); ++i) {
+    count += remote->round_trips[i];
+    line(out, "suimon_store_request_duration_seconds_bucket{{store=\"{}\",le=\"{}\"}} {}", store,
+         static_cast<double>(RemoteFigures::kBounds[i]) / 1e9, count);
+  }
+  count += remote->round_trips.back();
+  line(out, "suimon_store_request_duration_seconds_bucket{{store=\"{}\",le=\"+Inf\"}} {}", store,
+       count);
+  line(out, "suimon_store_request_duration_seconds_sum{{store=\"{}\"}} {}", store,
+       static_cast<double>(remote->round_trips_ns) / 1e9);
+  line(out, "suimon_store_request_duration_seconds_count{{store=\"{}\"}} {}", store, count);
+  describe(out, "suimon_store_events_total", "counter", "What happened on the way to the store.");
+  for (const RemoteFigures::Event& event : remote->events) {
+    line(out, "suimon_store_events_total{{store=\"{}\",event=\"{}\"}} {}", store, event.name,
+         event.count);
+  }
+  describe(out, "suimon_store_unavailable", "gauge",
+           "Connections to servers that are not asked now, because they failed.");
+  line(out, "suimon_store_unavailable{{store=\"{}\"}} {}", store, remote->unavailable);
 }
 
 void Metrics::render_reloads(std::string& out) const {

@@ -47,6 +47,7 @@ class Metrics {
   void render_connections(std::string& out) const;
   void render_bad_requests(std::string& out) const;
   void render_store(std::string& out) const;
+  void render_remote(std::string& out) const;
   void render_reloads(std::string& out) const;
 
   const LivePolicy& policy_;

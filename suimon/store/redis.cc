@@ -63,6 +63,7 @@ void RedisStore::take(std::span<Group> groups, Instant now, Done done) {
   }
   if (waiting_ + groups.size() > options_.max_waiting) {
     figures_.no_place.add(groups.size());
+    for (Group& group : groups) group.failed = true;
     done.run(done.context, failure(std::string(kNoPlace)));
     return;
   }
@@ -206,6 +207,7 @@ void RedisStore::fail(const Waiting& waiting, std::string_view why, redis::Count
     spreads_.give_back(*waiting.spread);
   }
   waiting.group->taken = false;
+  waiting.group->failed = true;
   finish(*waiting.take, why);
 }
 

@@ -14,9 +14,12 @@
 //   - Memory is bounded; what happens at the bound is said by each store and counted.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "suimon/core/charge.h"
 #include "suimon/core/shapes.h"
@@ -34,7 +37,8 @@ struct Group {
   std::span<const Charge> charges;
   std::span<Decision> decisions;
   bool taken = false;   // every charge was admitted (and spent, unless it only looked)
-  bool failed = false;  // the store could not decide this group; nothing else means anything
+  bool failed = false;  // the store could not decide this group; nothing else means anything.
+                        // When done hears an Error and no group says so, none was decided.
 };
 
 // What runs when all groups of a take() have been decided: a function and its context, because a
@@ -52,6 +56,24 @@ struct StoreFigures {
   std::uint64_t overflows = 0;  // charges that went to a limit's overflow bucket
 };
 
+// What passed between this process and a remote store. Counters but for the last.
+struct RemoteFigures {
+  // Upper bounds of the buckets in nanoseconds; the last bucket has none.
+  static constexpr std::array<std::int64_t, 12> kBounds = {
+      50'000,    100'000,    250'000,    500'000,    1'000'000,   2'500'000,
+      5'000'000, 10'000'000, 25'000'000, 50'000'000, 100'000'000, 1'000'000'000};
+  struct Event {
+    std::string_view name;  // a label of metrics
+    std::uint64_t count = 0;
+  };
+
+  std::array<std::uint64_t, kBounds.size() + 1> round_trips{};
+  std::uint64_t round_trips_ns = 0;
+  std::uint64_t errors = 0;       // groups of charges that were not decided, for whatever reason
+  std::vector<Event> events;      // the same in more detail, and connections
+  std::uint64_t unavailable = 0;  // servers that are not asked now, because they failed
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -65,6 +87,9 @@ class Store {
   virtual void take(std::span<Group> groups, Instant now, Done done) = 0;
 
   virtual StoreFigures figures() const = 0;
+
+  // Nothing for a store in memory.
+  virtual std::optional<RemoteFigures> remote_figures() const { return std::nullopt; }
 
   // The store as one event loop uses it, on its thread: a remote one has connections of its own
   // there. What it returns lives as long as this; a store in memory is itself. Before the loop

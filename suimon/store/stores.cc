@@ -3,6 +3,7 @@
 #include <string>
 
 #include "suimon/store/memory.h"
+#include "suimon/store/redis_stores.h"
 #include "suimon/store/reference.h"
 
 namespace suimon {
@@ -29,6 +30,13 @@ Result<std::unique_ptr<Store>> open_reference(std::string_view url, const StoreO
 constexpr StoreKind kStores[] = {
     {"memory", false, check_plain, open_memory},
     {"reference", false, check_plain, open_reference},
+    {"redis", true, RedisStores::check, RedisStores::open},
+    {"rediss", true, RedisStores::check, RedisStores::open},
+    {"redis+unix", true, RedisStores::check, RedisStores::open},
+    {"redis-sentinel", true, RedisStores::check, RedisStores::open},
+    {"rediss-sentinel", true, RedisStores::check, RedisStores::open},
+    {"redis-cluster", true, RedisStores::check, RedisStores::open},
+    {"rediss-cluster", true, RedisStores::check, RedisStores::open},
 };
 
 Result<const StoreKind*> kind_of(std::string_view url) {

@@ -3,6 +3,7 @@
 // A store is named by a URL, such as memory://?max_keys=1000000.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,7 +18,8 @@ namespace suimon {
 
 struct StoreOptions {
   WhenFull when_full = WhenFull::share;
-  std::string password;  // of a remote store; "": what its URL says
+  std::string password;                                 // of a remote store; "": what its URL says
+  std::function<void(std::string_view)> complain = {};  // told what an operator should know
 };
 
 struct StoreKind {

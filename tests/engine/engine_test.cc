@@ -225,7 +225,7 @@ class FailingStore final : public Store {
   Result<void> adopt(std::span<const Shape* const>) override { return {}; }
   void take(std::span<Group> groups, Instant, Done done) override {
     for (Group& group : groups) group.failed = true;
-    done.run(done.context, {});
+    done.run(done.context, failure("gone"));
   }
   StoreFigures figures() const override { return {}; }
   Store* fallback() override { return local_; }

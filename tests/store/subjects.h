@@ -27,10 +27,12 @@ inline Key key_number(std::uint64_t n) {
 inline const Key kA = key_number(1'000'000'001);
 inline const Key kB = key_number(1'000'000'002);
 
+// The stores in this process.
 inline std::vector<std::string> store_urls() {
   std::vector<std::string> urls;
-  for (const StoreKind& kind : registered_stores())
-    urls.push_back(std::string(kind.scheme) + "://");
+  for (const StoreKind& kind : registered_stores()) {
+    if (!kind.remote) urls.push_back(std::string(kind.scheme) + "://");
+  }
   return urls;
 }
 
@@ -44,7 +46,8 @@ inline std::vector<std::string> contract_urls() {
 
 inline Result<std::unique_ptr<Store>> open_any_store(std::string_view url,
                                                      WhenFull when_full = WhenFull::share) {
-  if (!url.starts_with("redis://")) return open_store(url, {.when_full = when_full, .password = {}});
+  if (!url.starts_with("redis://"))
+    return open_store(url, {.when_full = when_full, .password = {}});
   if (RedisServer::get() == nullptr) return failure("redis-server does not start");
   return std::make_unique<RedisOnALoop>();
 }
@@ -146,11 +149,10 @@ class StoreSubject final : public Subject {
   StoreWithLimit store_;
 };
 
-// The names of all subjects: "object", "limiter", and a URL for each registered store.
+// The names of all subjects: "object", "limiter", and a URL for each store in this process.
 inline std::vector<std::string> subjects() {
   std::vector<std::string> names{"object", "limiter"};
-  for (const StoreKind& kind : registered_stores())
-    names.push_back(std::string(kind.scheme) + "://");
+  for (const std::string& url : store_urls()) names.push_back(url);
   return names;
 }
 
