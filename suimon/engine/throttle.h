@@ -38,6 +38,10 @@ class Throttle {
   // has used up: nobody is refused for the time that the loop spent on others before.
   void take(std::span<Group> groups, Done done);
 
+  // For charges whose store answers later: from the return of take() to its answer.
+  std::uint64_t pending() { return sets_.pending(); }
+  void answered(std::uint64_t generation) { sets_.answered(generation); }
+
  private:
   // What is remembered of one set. Number kNone: nothing.
   struct Remembered {

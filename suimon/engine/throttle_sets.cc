@@ -74,6 +74,7 @@ Result<const Shape*> ThrottleSets::fresh(const ThrottleSet& set, Instant now) {
 }
 
 void ThrottleSets::tidy(Instant now) {
+  if (pending_[(generation() + 1) % 2].load(std::memory_order_acquire) != 0) return;
   const std::lock_guard lock(numbering_);
   free_.insert(free_.end(), forgotten_.begin(), forgotten_.end());
   forgotten_ = std::move(leaving_);

@@ -56,9 +56,20 @@ class ThrottleSets {
   // One step towards numbers for new sets: those that nobody uses any more and whose buckets are
   // all full again are taken out, one step later the store forgets them, and one more later they
   // are free. Requires that every thread which decides has done nothing else for a moment since the
-  // step before: it then knows the generation, and has no charge under way from before it. To be
-  // called now and then, by one thread. O(sets).
+  // step before: it then knows the generation, and has no charge under way from before it but those
+  // of which pending() was told, and while there are such it does nothing. To be called now and
+  // then, by one thread. O(sets).
   void tidy(Instant now);
+
+  // A store will answer later: charges stay under way until answered() is told the same generation.
+  std::uint64_t pending() {
+    const std::uint64_t now = generation();
+    pending_[now % 2].fetch_add(1, std::memory_order_relaxed);
+    return now;
+  }
+  void answered(std::uint64_t generation) {
+    pending_[generation % 2].fetch_sub(1, std::memory_order_release);
+  }
 
   // Sets in use. Any thread.
   std::size_t used() const { return used_.load(std::memory_order_relaxed); }
@@ -86,6 +97,7 @@ class ThrottleSets {
   std::atomic<std::size_t> used_{0};
   std::atomic<std::uint64_t> turned_away_{0};
   std::atomic<std::uint64_t> generation_{1};
+  std::array<std::atomic<std::uint64_t>, 2> pending_{};  // of this generation and the one before
 };
 
 }  // namespace suimon

@@ -128,6 +128,22 @@ TEST_P(Throttles, ALongPauseBetweenTidyingsCountsFromTheLastCall) {
   EXPECT_TRUE(take(used, "k").limited());
 }
 
+TEST_P(Throttles, ChargesThatAStoreAnswersLaterHoldUpTheTidying) {
+  take({5, 1ms}, "k");
+  const std::uint64_t generation = throttle_.pending();
+  for (int step = 0; step < 5; ++step) {
+    clock_.advance(1min);
+    live_.throttles().tidy(clock_.now());
+  }
+  EXPECT_EQ(live_.throttles().used(), 1U);
+  throttle_.answered(generation);
+  for (int step = 0; step < 5; ++step) {
+    clock_.advance(1min);
+    live_.throttles().tidy(clock_.now());
+  }
+  EXPECT_EQ(live_.throttles().used(), 0U);
+}
+
 TEST_P(Throttles, TheTwoDialectsHaveBucketsOfTheirOwn) {
   EXPECT_NE(throttle_.key_of(ThrottleDialect::cl_throttle, "k"),
             throttle_.key_of(ThrottleDialect::throttle, "k"));

@@ -30,6 +30,7 @@ struct RespServer::Batch {
   RespServer* server = nullptr;
   RespSession* session = nullptr;  // null once the connection is gone
   std::size_t size = 0;
+  std::uint64_t pending = 0;  // what Throttle::pending() has said; 0: it was not asked
   std::array<Charge, kMost> charges;
   std::array<Decision, kMost> decisions;
   std::array<Group, kMost> groups;
@@ -172,9 +173,11 @@ void RespSession::ask() {
                             done.server->finish(done, !result);
                           },
                           &batch});
+  if (asked_ != nullptr) batch.pending = server_.throttle_.pending();
 }
 
 void RespServer::finish(Batch& batch, bool failed) {
+  if (batch.pending != 0) throttle_.answered(batch.pending);
   for (std::size_t i = 0; i < batch.size; ++i) {
     if (failed) {
       counters_.throttle_failed(id_);
@@ -225,6 +228,7 @@ RespSession::Batch& RespSession::open() {
   batch.server = &server_;
   batch.session = this;
   batch.size = 0;
+  batch.pending = 0;
   return batch;
 }
 
