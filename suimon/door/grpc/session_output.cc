@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "suimon/base/text.h"
 #include "suimon/door/grpc/session.h"
