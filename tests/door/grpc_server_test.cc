@@ -433,6 +433,7 @@ TEST_F(GrpcServerTest, CallsBeyondTheMostAreRefusedAndOthersGoOn) {
   work(caller);
   EXPECT_EQ(echo_.waiting.size(), 3U);
   EXPECT_EQ(caller.replies[9].error, static_cast<std::uint32_t>(NGHTTP2_REFUSED_STREAM));
+  EXPECT_EQ(server_->refused_calls(), 2U);
 }
 
 TEST_F(GrpcServerTest, MessagesThatWaitHaveABoundTogether) {
@@ -445,6 +446,7 @@ TEST_F(GrpcServerTest, MessagesThatWaitHaveABoundTogether) {
   int ended = 0;
   for (auto& [id, reply] : caller.replies) ended += reply.closed ? 1 : 0;
   EXPECT_GE(ended, 1);
+  EXPECT_EQ(server_->refused_calls(), static_cast<std::uint64_t>(ended));
   EXPECT_TRUE(caller.open);
   for (auto& [id, reply] : caller.replies) caller.reset(id);
   work(caller);

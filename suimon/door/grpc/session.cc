@@ -125,7 +125,7 @@ void GrpcSession::finish() {
 
 int GrpcSession::begin_call(std::int32_t stream) {
   if (server_.open_calls_ >= server_.limits_.calls || server_.held_ > server_.limits_.held_bytes) {
-    server_.count_bad(503);
+    ++server_.refused_calls_;
     nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, stream, NGHTTP2_REFUSED_STREAM);
     return 0;
   }
