@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // Groups are the one thing that only they take.
   if (is_broken(read)) {
     bool group = false;
-    for (const std::uint8_t byte : bytes) group = group || (byte & 7) == 3;
+    for (const char byte : bytes) group = group || (byte & 7) == 3;
     require(group, "a message that only Protocol Buffers reads");
     return 0;
   }
