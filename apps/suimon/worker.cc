@@ -125,7 +125,9 @@ void Worker::count_connections() {
     open += server.connections();
   };
   for (std::size_t id = 0; id < doors_.size(); ++id) {
-    if (doors_[id]) count(doors_[id]->server(), doors_[id]->bad_requests(), id);
+    if (!doors_[id]) continue;
+    count(doors_[id]->server(), doors_[id]->bad_requests(), id);
+    counters_.connections(id).refused_calls.set(doors_[id]->refused_calls());
   }
   if (admin_) count(admin_->server(), &admin_->bad_requests(), door::registered_doors().size());
   connections_.store(open, std::memory_order_relaxed);

@@ -44,6 +44,8 @@ class Door {
   // Requests that were wrong in themselves, in the order of kBadStatuses; null for a protocol that
   // has no such statuses.
   virtual const BadRequests* bad_requests() const { return nullptr; }
+  // Calls on open connections that found no place or buffer.
+  virtual std::uint64_t refused_calls() const { return 0; }
 };
 
 struct DoorKind {

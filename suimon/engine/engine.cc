@@ -238,12 +238,13 @@ void Engine::Work::keep_requests() {
 std::span<const Request> Engine::Work::keep(std::span<const Request> some, std::size_t from) {
   for (std::size_t i = 0; i < some.size(); ++i) {
     const Request& request = some[i];
-    auto& [attributes, text] = kept_parts[from + i];
+    std::vector<Attribute>& attributes = kept_parts[from + i].attributes;
+    std::string& text = kept_parts[from + i].text;
     std::size_t size = request.domain.size();
     for (const Attribute& a : request.attributes) size += a.name.size() + a.value.size();
     text.clear();
     text.reserve(size);  // so that the views below stay where they are
-    const auto copy = [&text = text](std::string_view view) {
+    const auto copy = [&](std::string_view view) {
       const std::size_t at = text.size();
       text += view;
       return std::string_view(text).substr(at);

@@ -56,6 +56,7 @@ struct ConnectionCounters {
   Counter timed_out;           // too slow, or idle for too long
   Counter accept_failures;     // the system had no descriptor or memory
   Counter handshake_failures;  // no TLS, or no PROXY header where one must be
+  Counter refused_calls;       // of several on one connection: no place or buffer was left
   std::array<Counter, kBadStatuses.size()> bad_requests;
 };
 

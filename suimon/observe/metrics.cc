@@ -153,7 +153,7 @@ void Metrics::render_connections(std::string& out) const {
     std::string_view help;
     Counter ConnectionCounters::* counter;
   };
-  constexpr std::array<Family, 4> kFamilies = {{
+  constexpr std::array<Family, 5> kFamilies = {{
       {"suimon_connections_refused_total",
        "Connections closed because all places or buffers were taken.",
        &ConnectionCounters::refused},
@@ -166,6 +166,9 @@ void Metrics::render_connections(std::string& out) const {
       {"suimon_handshake_failures_total",
        "Connections closed because TLS or the PROXY header went wrong.",
        &ConnectionCounters::handshake_failures},
+      {"suimon_calls_refused_total",
+       "Calls on open connections turned away because all places or buffers were taken.",
+       &ConnectionCounters::refused_calls},
   }};
   for (const Family& family : kFamilies) {
     describe(out, family.name, "counter", family.help);

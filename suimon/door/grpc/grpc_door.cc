@@ -204,6 +204,7 @@ class GrpcListener final : public Door {
   void close_idle() override { server_.close_idle(); }
   const net::Server& server() const override { return server_.server(); }
   const BadRequests* bad_requests() const override { return &server_.bad_requests(); }
+  std::uint64_t refused_calls() const override { return server_.refused_calls(); }
 
  private:
   GrpcDoor door_;

@@ -121,6 +121,8 @@ class GrpcServer {
   // Calls that were wrong in themselves, in the order of kBadStatuses: those that HTTP has a
   // status for, by that.
   const BadRequests& bad_requests() const { return bad_; }
+  // Calls that found no place, or no room for their message.
+  std::uint64_t refused_calls() const { return refused_calls_; }
 
  private:
   friend class GrpcCall;
@@ -145,6 +147,7 @@ class GrpcServer {
   Pool<GrpcCall> calls_;
   std::size_t open_calls_ = 0;
   std::size_t held_ = 0;
+  std::uint64_t refused_calls_ = 0;
   std::unique_ptr<nghttp2_session_callbacks, Free> callbacks_;
   std::unique_ptr<nghttp2_option, Free> option_;
   std::vector<GrpcSession*> sessions_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace suimon::door {
 namespace {
@@ -43,6 +44,7 @@ GrpcSession::~GrpcSession() { on_close(); }
 std::size_t GrpcSession::on_bytes(std::string_view in, net::Connection& connection) {
   server_.wake(connection.loop().now());
   heard_ = connection.loop().now();
+  pinged_ = false;
   if (session_ == nullptr || (!greeted_ && refuse_other_protocols(in))) {
     connection.close_after_flush();
     return in.size();
@@ -97,7 +99,10 @@ void GrpcSession::on_timer(Instant now) {
   Instant next = heard_ + server_.limits_.ping_after;
   if (next <= now) {
     next = now + server_.limits_.ping_after;
-    nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr);
+    // Once only: what is sent makes the time of a connection longer, too.
+    if (!std::exchange(pinged_, true)) {
+      nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr);
+    }
   }
   timer_ = server_.loop_.timers().add(next, *this);
   flush();
@@ -120,7 +125,7 @@ void GrpcSession::finish() {
 
 int GrpcSession::begin_call(std::int32_t stream) {
   if (server_.open_calls_ >= server_.limits_.calls || server_.held_ > server_.limits_.held_bytes) {
-    server_.count_bad(503);
+    ++server_.refused_calls_;
     nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, stream, NGHTTP2_REFUSED_STREAM);
     return 0;
   }

@@ -71,6 +71,7 @@ class GrpcSession final : public net::Session, private net::TimerTarget {
   Instant heard_;                   // when the last bytes came
   net::Timers::Id timer_;
   bool greeted_ = false;   // the client speaks HTTP/2
+  bool pinged_ = false;    // since then
   bool in_bytes_ = false;  // on_bytes is on the stack and will send
   bool finishing_ = false;
   bool closing_ = false;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "suimon/base/text.h"
 #include "suimon/door/grpc/session.h"
@@ -125,7 +126,7 @@ void GrpcSession::settle_touched() {
     server_.held_ += now - std::exchange(call->held_, now);
     arm(*call);
     if (now == 0 || server_.held_ <= server_.limits_.held_bytes) continue;
-    server_.count_bad(503);
+    ++server_.refused_calls_;
     reset(*call, NGHTTP2_ENHANCE_YOUR_CALM);
     too_much = true;
   }
