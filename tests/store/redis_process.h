@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,6 +84,18 @@ class RedisProcess {
       : port_(free_port()), program_(program), arguments_(std::move(arguments)) {
     start();
   }
+  // A Sentinel; it keeps what it learns in the file that it begins with.
+  struct Sentinel {
+    std::string configuration;
+  };
+  static Sentinel sentinel(std::string configuration) { return {std::move(configuration)}; }
+  explicit RedisProcess(const Sentinel& sentinel)
+      : port_(free_port()), program_("redis-server"), arguments_({"--sentinel"}) {
+    const std::string file = folder_.path() + "/sentinel.conf";
+    std::ofstream(file) << sentinel.configuration;
+    first_ = {file};
+    start();
+  }
   ~RedisProcess() { kill(); }
   RedisProcess(const RedisProcess&) = delete;
   RedisProcess& operator=(const RedisProcess&) = delete;
@@ -96,13 +109,11 @@ class RedisProcess {
   void start() {
     std::vector<std::string> words{program_};
     words.insert(words.end(), first_.begin(), first_.end());
-    for (const auto& word :
-         {std::string("--port"), std::to_string(port_), std::string("--bind"),
-          std::string("127.0.0.1"), std::string("--dir"), folder_.path(), std::string("--logfile"),
-          folder_.path() + "/log", std::string("--save"), std::string(),
-          std::string("--appendonly"), std::string("no")}) {
-      words.push_back(word);
-    }
+    words.insert(words.end(), {"--port", std::to_string(port_), "--bind", "127.0.0.1", "--dir",
+                               folder_.path(), "--logfile", folder_.path() + "/log"});
+    if (first_.empty())
+      words.insert(words.end(),
+                   {"--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"});
     words.insert(words.end(), arguments_.begin(), arguments_.end());
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
@@ -151,6 +162,8 @@ class RedisProcess {
  private:
   net::Fd connect() const {
     net::Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const timeval patience{.tv_sec = 2, .tv_usec = 0};
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     sockaddr_in name{};
     name.sin_family = AF_INET;
     name.sin_port = htons(static_cast<std::uint16_t>(port_));

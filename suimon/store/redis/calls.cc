@@ -19,8 +19,8 @@ Fate fate_of(const Value& error) {
 }  // namespace
 
 void Call::write(std::string& out) const {
-  if (asking) append_command(out, {"ASKING"});
   if (load) append_command(out, {"SCRIPT", "LOAD", script->text});
+  if (asking) append_command(out, {"ASKING"});  // for the very next command
   append_head(out, 2 + word_count);
   append_word(out, "EVALSHA");
   append_word(out, script->sha1);
@@ -66,6 +66,7 @@ void Calls::run(std::uint16_t slot, const Script& script, std::span<const std::s
 void Calls::send(Call& call, Link* link) {
   call.link = link;
   if (link != nullptr && link->send(call)) return;
+  if (link == nullptr && may_wait()) return again(call);
   refuse(call.hears, link == nullptr ? no_link() : link->why());
   release(call);
 }
@@ -83,7 +84,14 @@ void Calls::go_on() {
   const std::vector<Call*> calls(due, waiting_.end());
   waiting_.erase(due, waiting_.end());
   for (const Call* call : waiting_) go_on_.by(call->again_at);
-  for (Call* const call : calls) send(*call, link_for(call->slot));
+  for (Call* const call : calls) route(*call);
+}
+
+// From the beginning: nothing of an earlier try is left but how often there was one.
+void Calls::route(Call& call) {
+  call.asking = call.load = false;
+  call.loads = 0;
+  send(call, link_for(call.slot));
 }
 
 void Calls::on_heard(Call& call, Link& from, Fate fate, const Value& value) {
@@ -91,7 +99,7 @@ void Calls::on_heard(Call& call, Link& from, Fate fate, const Value& value) {
   if (fate == Fate::answered) {
     on_answer(call, from, value);
   } else if (fate == Fate::not_run && !from.tripped()) {
-    send(call, link_for(call.slot));  // it waits there for the next connection
+    route(call);  // it waits there for the next connection
   } else {
     finish(call, fate, value);
   }
@@ -109,7 +117,7 @@ void Calls::on_answer(Call& call, Link& from, const Value& value) {
   const bool last = ++call.tries > kMostTries;
   if (says_not_here(value)) {
     if (last) return finish(call, Fate::not_run, value);
-    return send(call, link_for(call.slot));
+    return route(call);
   }
   if (has_code(value, "BUSY")) return finish(call, Fate::not_run, value);
   if (last || !redirected(call, from, value)) finish(call, fate_of(value), value);

@@ -55,13 +55,15 @@ class Calls : public Servers {
   // The link for a slot. Null: there is none now, and no_link() says why.
   virtual Link* link_for(std::uint16_t slot) = 0;
   virtual std::string no_link() const { return "no server is known"; }
+  // Whether that may be over within the time of a call, so that calls wait for it.
+  virtual bool may_wait() const { return false; }
   // A server's error that only a cluster gives. True: the call was sent on, or will be tried again.
   virtual bool redirected(Call& call, Link& from, const Value& error) {
     (void)call, (void)from, (void)error;
     return false;
   }
 
-  // Sends the call by this link; where that cannot be, it is over.
+  // Sends the call by this link; where that cannot be, it waits or is over.
   void send(Call& call, Link* link);
   // Tries the call again after kPause.
   void again(Call& call);
@@ -80,6 +82,7 @@ class Calls : public Servers {
   void finish(Call& call, Fate fate, const Value& value);
   void refuse(const Heard& hears, std::string why);
   void release(Call& call);
+  void route(Call& call);
   void expire();
   void go_on();
   void tell_refused();

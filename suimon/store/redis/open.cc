@@ -3,6 +3,8 @@
 #include <fstream>
 #include <utility>
 
+#include "suimon/store/redis/cluster.h"
+#include "suimon/store/redis/sentinel.h"
 #include "suimon/store/redis/single.h"
 
 namespace suimon::redis {
@@ -57,9 +59,20 @@ Result<std::unique_ptr<Servers>> open_servers(const Url& url, net::Loop& loop) {
   switch (url.kind) {
     case Url::Kind::single:
       break;
-    case Url::Kind::sentinel:
     case Url::Kind::cluster:
-      return failure("Sentinels and clusters are not in this version");
+      return std::make_unique<Cluster>(loop, url.endpoints, *options);
+    case Url::Kind::sentinel: {
+      LinkOptions to_sentinel = *options;
+      to_sentinel.user.clear();
+      to_sentinel.password.clear();
+      to_sentinel.database = 0;
+      if (!url.sentinel_password_file.empty()) {
+        auto password = read_password(url.sentinel_password_file);
+        if (!password) return tl::unexpected(password.error());
+        to_sentinel.password = std::move(*password);
+      }
+      return std::make_unique<Sentinels>(loop, url.endpoints, url.master, to_sentinel, *options);
+    }
   }
   return std::make_unique<SingleServer>(loop, url.endpoints.front(), *options);
 }

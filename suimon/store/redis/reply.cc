@@ -1,5 +1,7 @@
 #include "suimon/store/redis/reply.h"
 
+#include <optional>
+
 #include "suimon/base/text.h"
 
 namespace suimon::redis {
@@ -11,6 +13,15 @@ constexpr std::size_t kSmall = 4096;  // values, and bytes times 16, that are ke
 bool is_string(char type) { return type == '$' || type == '!' || type == '='; }
 bool is_array(char type) { return type == '*' || type == '~' || type == '>'; }
 bool is_map(char type) { return type == '%' || type == '|'; }
+// A number with or without its sign.
+std::optional<std::int64_t> read_integer(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  const auto size = parse_number<std::uint64_t>(text);
+  constexpr auto kMost = std::uint64_t{1} << 63;
+  if (!size || *size > (negative ? kMost : kMost - 1)) return std::nullopt;
+  return static_cast<std::int64_t>(negative ? std::uint64_t{0} - *size : *size);
+}
 // A value that ends with its line.
 bool is_line(char type) { return std::string_view("+-:_#,(").find(type) != std::string_view::npos; }
 
@@ -106,7 +117,7 @@ bool ReplyReader::scan_one(std::string_view line) {
   const char type = line.front();
   const std::string_view rest = line.substr(1);
   if (is_line(type)) {
-    if (type == ':' && !parse_number<std::int64_t>(rest.starts_with('+') ? rest.substr(1) : rest)) {
+    if (type == ':' && !read_integer(rest)) {
       return bad("a number that is none");
     }
     if (type == '#' && rest != "t" && rest != "f") return bad("a boolean that is neither t nor f");
@@ -167,8 +178,7 @@ void ReplyReader::build(Value& value) {
   switch (type) {
     case ':':
       value.type = Value::Type::integer;
-      value.integer =
-          parse_number<std::int64_t>(rest.starts_with('+') ? rest.substr(1) : rest).value_or(0);
+      value.integer = read_integer(rest).value_or(0);
       return;
     case '#':
       value.type = Value::Type::integer;
