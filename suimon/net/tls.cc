@@ -2,12 +2,24 @@
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 #include <cassert>
 #include <cerrno>
 #include <utility>
 
 namespace suimon::net {
+namespace {
+
+std::string reason_of_failure(const ssl_st* stream) {
+  if (const long verdict = SSL_get_verify_result(stream); verdict != X509_V_OK) {
+    return std::string("the certificate is refused: ") + X509_verify_cert_error_string(verdict);
+  }
+  const char* const text = ERR_reason_error_string(ERR_peek_last_error());
+  return text != nullptr ? text : "the connection ended";
+}
+
+}  // namespace
 
 // Has OpenSSL choose among the protocols that a client offers.
 void TlsStream::answer_protocols(ssl_ctx_st* context) {
@@ -37,6 +49,25 @@ TlsStream::TlsStream(const Tls& tls, int fd, std::string_view protocols)
   SSL_set_accept_state(stream_.get());
 }
 
+TlsStream::TlsStream(const Tls& tls, int fd, const ServerName& server)
+    : stream_(SSL_new(tls.context_.get())) {
+  over_ = stream_ == nullptr;
+  if (over_) return;
+  SSL_set_fd(stream_.get(), fd);
+  SSL_set_connect_state(stream_.get());
+  const char* const name = server.text.c_str();
+  if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(stream_.get()), name) != 1) {
+    // A name, and only those are sent along (RFC 6066 section 3).
+    if (SSL_set1_host(stream_.get(), name) != 1 ||
+        SSL_set_tlsext_host_name(stream_.get(), name) != 1) {
+      stream_.reset();
+      over_ = true;
+      mistake_ = "the server's name cannot be used";
+    }
+  }
+  ERR_clear_error();
+}
+
 // What a step came to, as errno tells it; `result` is OpenSSL's.
 ssize_t TlsStream::outcome(int result) {
   wants_output_ = false;
@@ -51,6 +82,7 @@ ssize_t TlsStream::outcome(int result) {
     case SSL_ERROR_ZERO_RETURN:
       return 0;
     default:
+      if (SSL_is_init_finished(stream_.get()) == 0) mistake_ = reason_of_failure(stream_.get());
       // An end without a goodbye is one, too: whether more was to come, nobody can know.
       ERR_clear_error();
       over_ = true;

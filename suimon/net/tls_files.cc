@@ -1,4 +1,4 @@
-// From PEM files to what a server shows: each mistake with its file and its cure.
+// From PEM files to what a server or a client shows: each mistake with its file and its cure.
 #include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -152,12 +152,58 @@ std::int64_t unix_seconds(const ASN1_TIME* time) {
   return ASN1_TIME_to_tm(time, &parts) == 1 ? ::timegm(&parts) : 0;
 }
 
+// Has the certificate of a file shown, and those behind it. Until when it is valid.
+Result<std::int64_t> show(SSL_CTX* context, const std::string& certificate,
+                          const std::string& key_file) {
+  constexpr std::string_view kWhat = "TLS certificate";
+  const auto chain = read_certificates(kWhat, certificate);
+  if (!chain) return tl::unexpected(chain.error());
+  if (SSL_CTX_use_certificate(context, chain->front().get()) != 1) {
+    return wrong(kWhat, certificate, "cannot be used: " + reason());
+  }
+  for (std::size_t i = 1; i < chain->size(); ++i) {
+    if (SSL_CTX_add1_chain_cert(context, (*chain)[i].get()) != 1) {
+      return wrong(kWhat, certificate, "cannot be used: " + reason());
+    }
+  }
+  const auto key = read_key(key_file);
+  if (!key) return tl::unexpected(key.error());
+  if (X509_check_private_key(chain->front().get(), key->get()) != 1) {
+    ERR_clear_error();
+    return wrong("TLS key", key_file,
+                 "does not fit the first certificate of " + certificate +
+                     "; name the key that it was made for, and put that certificate first");
+  }
+  if (SSL_CTX_use_PrivateKey(context, key->get()) != 1) {
+    return wrong("TLS key", key_file, "cannot be used: " + reason());
+  }
+  return unix_seconds(X509_get0_notAfter(chain->front().get()));
+}
+
+// Has servers trusted that one of the authorities of a file has signed.
+Result<void> trust(SSL_CTX* context, const std::string& path) {
+  constexpr std::string_view kWhat = "TLS server CA";
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  if (path.empty()) {
+    if (SSL_CTX_set_default_verify_paths(context) == 1) return {};
+    return failure("TLS server CA: the system's own cannot be read: " + reason());
+  }
+  const auto all = read_certificates(kWhat, path);
+  if (!all) return tl::unexpected(all.error());
+  for (const Certificate& authority : *all) {
+    if (X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.get()) != 1) {
+      return wrong(kWhat, path, "cannot be used: " + reason());
+    }
+  }
+  X509_STORE_set_flags(SSL_CTX_get_cert_store(context), X509_V_FLAG_PARTIAL_CHAIN);
+  return {};
+}
+
 }  // namespace
 
 void Tls::Free::operator()(ssl_ctx_st* context) const { SSL_CTX_free(context); }
 
 Result<std::shared_ptr<const Tls>> Tls::load(const TlsFiles& files) {
-  constexpr std::string_view kWhat = "TLS certificate";
   ERR_clear_error();
   auto tls = std::make_shared<Tls>();
   tls->context_.reset(SSL_CTX_new(TLS_server_method()));
@@ -166,33 +212,29 @@ Result<std::shared_ptr<const Tls>> Tls::load(const TlsFiles& files) {
   set_options(context);
   TlsStream::answer_protocols(context);
 
-  const auto chain = read_certificates(kWhat, files.certificate);
-  if (!chain) return tl::unexpected(chain.error());
-  if (SSL_CTX_use_certificate(context, chain->front().get()) != 1) {
-    return wrong(kWhat, files.certificate, "cannot be used: " + reason());
-  }
-  for (std::size_t i = 1; i < chain->size(); ++i) {
-    if (SSL_CTX_add1_chain_cert(context, (*chain)[i].get()) != 1) {
-      return wrong(kWhat, files.certificate, "cannot be used: " + reason());
-    }
-  }
-  const auto key = read_key(files.key);
-  if (!key) return tl::unexpected(key.error());
-  if (X509_check_private_key(chain->front().get(), key->get()) != 1) {
-    ERR_clear_error();
-    return wrong("TLS key", files.key,
-                 "does not fit the first certificate of " + files.certificate +
-                     "; name the key that it was made for, and put that certificate first");
-  }
-  if (SSL_CTX_use_PrivateKey(context, key->get()) != 1) {
-    return wrong("TLS key", files.key, "cannot be used: " + reason());
-  }
+  auto valid_until = show(context, files.certificate, files.key);
+  if (!valid_until) return tl::unexpected(valid_until.error());
   if (!files.client_ca.empty()) {
     if (auto asked = ask_for_clients(context, files.client_ca); !asked) {
       return tl::unexpected(asked.error());
     }
   }
-  tls->valid_until_ = unix_seconds(X509_get0_notAfter(chain->front().get()));
+  tls->valid_until_ = *valid_until;
+  return tls;
+}
+
+Result<std::shared_ptr<const Tls>> Tls::load_client(const TlsClientFiles& files) {
+  ERR_clear_error();
+  auto tls = std::make_shared<Tls>();
+  tls->context_.reset(SSL_CTX_new(TLS_client_method()));
+  SSL_CTX* const context = tls->context_.get();
+  if (context == nullptr) return failure("TLS cannot be used: " + reason());
+  set_options(context);
+  if (auto trusted = trust(context, files.ca); !trusted) return tl::unexpected(trusted.error());
+  if (files.certificate.empty()) return tls;
+  auto valid_until = show(context, files.certificate, files.key);
+  if (!valid_until) return tl::unexpected(valid_until.error());
+  tls->valid_until_ = *valid_until;
   return tls;
 }
 
