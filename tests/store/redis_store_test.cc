@@ -422,10 +422,7 @@ TEST_F(RedisStoreTest, AScriptThatDecidesDifferentlyIsFoundOutAndReported) {
   std::string complaint;
   RedisOptions options;
   options.complain = [&](std::string_view text) { complaint = text; };
-  RedisStore store(
-      loop,
-      std::make_unique<Liar>(std::make_unique<PlainLink>(loop, RedisServer::get()->socket(), 5s)),
-      options);
+  RedisStore store(loop, std::make_unique<Liar>(servers_on(loop, 5s)), options);
   const Shape* shape = *shapes.assign("limit", "", Algorithm::token_bucket, {1, per_hour(1)}, {});
   ASSERT_TRUE(store.adopt({&shape, 1}));
   for (const bool honest : {true, false}) {

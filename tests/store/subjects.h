@@ -44,7 +44,8 @@ inline std::vector<std::string> contract_urls() {
 
 inline Result<std::unique_ptr<Store>> open_any_store(std::string_view url,
                                                      WhenFull when_full = WhenFull::share) {
-  if (!url.starts_with("redis://")) return open_store(url, {.when_full = when_full, .password = {}});
+  if (!url.starts_with("redis://"))
+    return open_store(url, {.when_full = when_full, .password = {}});
   if (RedisServer::get() == nullptr) return failure("redis-server does not start");
   return std::make_unique<RedisOnALoop>();
 }
