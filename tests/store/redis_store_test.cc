@@ -253,6 +253,20 @@ TEST_F(RedisStoreTest, AnUnknownOutcomeIsNeverRepeated) {
   EXPECT_EQ(scene.apply(Op::peek, 1, shape).remaining(), 8u);
 }
 
+// The script fails at its first write, and has changed nothing.
+TEST_F(RedisStoreTest, AServerWithoutMemoryChargesNobody) {
+  RedisScene scene;
+  const ShapeNumber shape = scene.add("limit", {10, per_hour(1)});
+  server().ask({"CONFIG", "SET", "maxmemory", "1"});
+  const Errand pair(scene.store, {{.key = kKey, .shape = shape}, {.key = {3, 4}, .shape = shape}});
+  scene.finish(pair);
+  server().ask({"CONFIG", "SET", "maxmemory", "0"});
+  EXPECT_FALSE(pair.result);
+  EXPECT_EQ(scene.store.counted().errors(), 1u);
+  EXPECT_EQ(scene.apply(Op::peek, 1, shape).remaining(), 10u);
+  EXPECT_EQ(scene.apply(Op::peek, 1, shape, {3, 4}).remaining(), 10u);
+}
+
 TEST_F(RedisStoreTest, NoMoreWaitThanThereIsPlaceFor) {
   RedisScene scene({.max_waiting = 4});
   const ShapeNumber shape = scene.add("limit", {10, per_hour(1)});
