@@ -70,6 +70,7 @@ void RedisStore::take(std::span<Group> groups, Instant now, Done done) {
   Take& take = takes_.take();
   take.done = done;
   take.left = groups.size() + 1;  // it does not end before all of them are on their way
+  take.decided = 0;
   take.error.clear();
   for (Group& group : groups) enqueue(group, take, now);
   finish(take, {});
@@ -78,9 +79,10 @@ void RedisStore::take(std::span<Group> groups, Instant now, Done done) {
 void RedisStore::enqueue(Group& group, Take& take, Instant now) {
   assert(group.charges.size() <= kMostCharges && group.decisions.size() == group.charges.size());
   Waiting waiting{.group = &group, .take = &take, .now = now, .since = loop_.clock().now()};
-  group.taken = false;
+  group.taken = group.failed = false;
   if (group.charges.empty()) {
     group.taken = true;
+    ++take.decided;
     finish(take, {});
     return;
   }
@@ -162,7 +164,7 @@ void RedisStore::send(Shard& shard) {
     if (callers && !(waiting.now == now)) break;
     if (offset_known_) {
       for (const Charge& charge : waiting.group->charges) {
-        lineage_.map(*lineage_.tier(charge.shape)->line, offset_);
+        redis::Lineage::map(*lineage_.tier(charge.shape)->line, offset_);
       }
     }
     batch.add({.group = waiting.group, .mask = waiting.mask, .look = waiting.look}, lineage_);
@@ -216,8 +218,9 @@ void RedisStore::finish(Take& take, std::string_view error) {
   if (--take.left > 0) return;
   const Done done = take.done;
   const std::string text = std::move(take.error);
+  const bool some = text.empty() || take.decided > 0;
   takes_.give_back(take);
-  if (text.empty()) {
+  if (some) {
     done.run(done.context, {});
   } else {
     done.run(done.context, failure(text));

@@ -7,7 +7,8 @@
 //
 // Thread rule: one store per event loop, used on its thread; adopt(), convert_replaced(), forget()
 // and figures() may be called by any thread. `done` runs on the loop's thread: within take() when
-// there is nothing to decide or no place, else later. It must not destroy the store.
+// there is nothing to decide or no place, else later. It must not destroy the store. It hears an
+// Error when no group could be decided; of some the others say that they failed.
 #pragma once
 
 #include <deque>

@@ -73,7 +73,7 @@ void RedisStore::try_again(Shard& shard, std::size_t part) {
     return;
   }
   for (const Charge& charge : waiting.group->charges) {
-    lineage_.map(*lineage_.tier(charge.shape)->line, offset_);
+    redis::Lineage::map(*lineage_.tier(charge.shape)->line, offset_);
   }
   const std::size_t before = shard.patches.size();
   shard.batch->convert(part, shard.patches);
@@ -96,6 +96,7 @@ void RedisStore::decide(Shard& shard, std::size_t part) {
   }
   waiting.group->taken = taken;
   figures_.groups.add();
+  ++waiting.take->decided;
   finish(*waiting.take, {});
 }
 
@@ -156,6 +157,7 @@ void RedisStore::step_on(Spread& spread) {
   waiting.group->taken = !spread.refused;
   spreads_.give_back(spread);
   figures_.groups.add();
+  ++waiting.take->decided;
   finish(*waiting.take, {});
 }
 

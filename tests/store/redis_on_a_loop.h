@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "suimon/store/redis.h"
-#include "tests/store/plain_link.h"
+#include "tests/store/redis_server.h"
 
 namespace suimon::test {
 
@@ -19,9 +19,7 @@ class RedisOnALoop final : public Store {
     options.prefix = prefix_;
     options.timeout = std::chrono::seconds(30);
     options.clock = RedisOptions::Clock::caller;
-    store_ = std::make_unique<RedisStore>(
-        loop_, std::make_unique<PlainLink>(loop_, RedisServer::get()->socket(), options.timeout),
-        options);
+    store_ = std::make_unique<RedisStore>(loop_, servers_on(loop_, options.timeout), options);
     thread_ = std::thread([this] { loop_.run(); });
   }
   ~RedisOnALoop() override {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "suimon/store/redis.h"
-#include "tests/store/plain_link.h"
+#include "tests/store/redis_server.h"
 #include "tests/timeline.h"
 
 namespace suimon::test {
@@ -39,8 +39,7 @@ struct Errand {
 
 struct RedisScene {
   explicit RedisScene(const RedisOptions& options = {}, Duration timeout = std::chrono::seconds(5))
-      : store(loop, std::make_unique<PlainLink>(loop, RedisServer::get()->socket(), timeout),
-              options) {}
+      : store(loop, servers_on(loop, timeout), options) {}
 
   ShapeNumber add(std::string_view name, const Limit& limit, Instant since = Instant::min(),
                   std::string_view tier = "") {

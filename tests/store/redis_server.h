@@ -16,6 +16,8 @@
 #include <string_view>
 #include <thread>
 
+#include "suimon/store/redis/open.h"
+
 namespace suimon::test {
 
 inline int connect_to(const std::string& socket) {
@@ -104,5 +106,15 @@ class RedisServer {
   pid_t owner_ = -1;
   bool running_ = false;
 };
+
+// The program's server, as the store sees it.
+inline std::unique_ptr<redis::Servers> servers_on(net::Loop& loop, Duration timeout) {
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
+  auto servers = redis::open_servers(
+      "redis+unix://" + RedisServer::get()->socket() + "?timeout=" + std::to_string(ms) + "ms",
+      loop);
+  if (!servers) throw std::invalid_argument(servers.error().text);
+  return std::move(*servers);
+}
 
 }  // namespace suimon::test

@@ -194,6 +194,43 @@ TEST_F(RedisStoreTest, AChangedLimitConvertsByTheServersClock) {
   EXPECT_EQ(scene.store.counted().errors(), 0u);
 }
 
+// A number that nobody uses any more is given another meaning: that is no change of a limit, and
+// the records of its neighbours need no conversion.
+TEST_F(RedisStoreTest, ARestatedShapeConvertsNobody) {
+  RedisScene scene;
+  const ShapeNumber one = scene.add("throttle", {10, per_hour(1)}, scene.clock.now(), "0");
+  const ShapeNumber other = scene.add("throttle", {10, per_hour(2)}, scene.clock.now(), "1");
+  scene.apply(Op::take, 5, one);
+  scene.shapes.restate(scene.shapes[other], {20, per_hour(4)}, scene.clock.now());
+  const std::array restated{&scene.shapes[other]};
+  ASSERT_TRUE(scene.store.adopt(restated));
+  EXPECT_EQ(scene.apply(Op::take, 1, one).remaining(), 4u);
+  EXPECT_EQ(scene.apply(Op::take, 1, other, {3, 4}).remaining(), 19u);
+  EXPECT_EQ(scene.store.counted().conversions.value(), 0u);
+  EXPECT_EQ(scene.store.counted().retries.value(), 0u);
+}
+
+// Of a call with several groups, one of which cannot be decided, the others hold.
+TEST_F(RedisStoreTest, OneGroupThatFailsLeavesTheOthers) {
+  RedisScene scene;
+  const ShapeNumber shape = scene.add("limit", {10, per_hour(1)});
+  std::array charges{Charge{.key = kKey, .shape = shape}, Charge{.key = kKey, .shape = 99}};
+  std::array<Decision, 2> decisions;
+  std::array<Group, 2> groups;
+  for (std::size_t i = 0; i < 2; ++i) groups[i] = {{&charges[i], 1}, {&decisions[i], 1}};
+  bool heard = false;
+  scene.store.take(groups, {},
+                   {[](void* context, const Result<void>& result) {
+                      *static_cast<bool*>(context) = true;
+                      EXPECT_TRUE(result);
+                    },
+                    &heard});
+  while (!heard) scene.loop.poll_once(1000);
+  EXPECT_TRUE(groups[0].taken);
+  EXPECT_FALSE(groups[0].failed);
+  EXPECT_TRUE(groups[1].failed);
+}
+
 // The server stops in the middle; what was sent counts as spent and is not sent again, what waits
 // is not sent at all.
 TEST_F(RedisStoreTest, AnUnknownOutcomeIsNeverRepeated) {
@@ -208,11 +245,26 @@ TEST_F(RedisStoreTest, AnUnknownOutcomeIsNeverRepeated) {
   scene.finish(waits);
   ::kill(server().pid(), SIGCONT);
   EXPECT_FALSE(sent.result);
+  EXPECT_TRUE(sent.group.failed);
   EXPECT_FALSE(waits.result);
   EXPECT_EQ(scene.store.counted().unknown.value() + scene.store.counted().not_sent.value(), 2u);
   EXPECT_GE(scene.store.counted().unknown.value(), 1u);
   server().ask({"PING"});
   EXPECT_EQ(scene.apply(Op::peek, 1, shape).remaining(), 8u);
+}
+
+// The script fails at its first write, and has changed nothing.
+TEST_F(RedisStoreTest, AServerWithoutMemoryChargesNobody) {
+  RedisScene scene;
+  const ShapeNumber shape = scene.add("limit", {10, per_hour(1)});
+  server().ask({"CONFIG", "SET", "maxmemory", "1"});
+  const Errand pair(scene.store, {{.key = kKey, .shape = shape}, {.key = {3, 4}, .shape = shape}});
+  scene.finish(pair);
+  server().ask({"CONFIG", "SET", "maxmemory", "0"});
+  EXPECT_FALSE(pair.result);
+  EXPECT_EQ(scene.store.counted().errors(), 1u);
+  EXPECT_EQ(scene.apply(Op::peek, 1, shape).remaining(), 10u);
+  EXPECT_EQ(scene.apply(Op::peek, 1, shape, {3, 4}).remaining(), 10u);
 }
 
 TEST_F(RedisStoreTest, NoMoreWaitThanThereIsPlaceFor) {
@@ -384,10 +436,7 @@ TEST_F(RedisStoreTest, AScriptThatDecidesDifferentlyIsFoundOutAndReported) {
   std::string complaint;
   RedisOptions options;
   options.complain = [&](std::string_view text) { complaint = text; };
-  RedisStore store(
-      loop,
-      std::make_unique<Liar>(std::make_unique<PlainLink>(loop, RedisServer::get()->socket(), 5s)),
-      options);
+  RedisStore store(loop, std::make_unique<Liar>(servers_on(loop, 5s)), options);
   const Shape* shape = *shapes.assign("limit", "", Algorithm::token_bucket, {1, per_hour(1)}, {});
   ASSERT_TRUE(store.adopt({&shape, 1}));
   for (const bool honest : {true, false}) {

@@ -151,7 +151,7 @@ void Batch::append_ask(const Ask& ask) {
   ask_text_ += static_cast<char>(code(ask.op));
   ask_text_ += wide ? '\1' : '\0';
   for (const Instant instant : {line.changed, line.since}) {
-    if (line.mapped) {
+    if (line.mapped()) {
       append_instant(ask_text_, instant);
     } else {
       append_bytes(ask_text_, kFarSeconds, 5);

@@ -50,7 +50,7 @@ struct Origin {
 Origin origin_of(const Record& record, const Tier& tier) {
   for (const auto find : {version_at, latest_version}) {
     if (const std::size_t own = find(record, tier); own != kNone) return {&tier, own};
-    for (const auto& other : tier.line->tiers) {
+    for (const auto& [name, other] : tier.line->tiers) {
       if (const std::size_t its = find(record, *other); its != kNone) return {other.get(), its};
     }
   }
@@ -64,8 +64,8 @@ Lineage::Lineage() : by_number_(Shapes::kMost, nullptr) {}
 void Lineage::adopt(std::span<const Shape* const> shapes) {
   const std::lock_guard lock(mutex_);
   for (const Shape* shape : shapes) {
-    adopted_.push_back(
-        {shape->number, shape->limit, shape->tier, shape->algorithm, shape->exact, shape->since});
+    adopted_.push_back({shape->number, shape->limit, shape->tier, shape->algorithm, shape->exact,
+                        shape->since, shape->predecessor != nullptr});
   }
   news_.store(true, std::memory_order_release);
 }
@@ -82,14 +82,13 @@ void Lineage::take_news() {
 
 void Lineage::add(const News& news) {
   Line& line = lines_[news.limit];
-  auto found = std::find_if(line.tiers.begin(), line.tiers.end(),
-                            [&](const auto& tier) { return tier->name == news.tier; });
-  if (found == line.tiers.end()) {
-    found = line.tiers.insert(found, std::make_unique<Tier>());
-    (*found)->line = &line;
-    (*found)->name = news.tier;
+  std::unique_ptr<Tier>& place = line.tiers[news.tier];
+  if (place == nullptr) {
+    place = std::make_unique<Tier>();
+    place->line = &line;
+    place->name = news.tier;
   }
-  Tier& tier = **found;
+  Tier& tier = *place;
   by_number_[news.number] = &tier;
   tier.algorithm = news.algorithm;
   tier.scale = news.scale;
@@ -97,32 +96,32 @@ void Lineage::add(const News& news) {
     // Adopted again, unchanged or with another capacity: what a record means stays.
     const Version& last = tier.versions.back();
     if (last.p == news.scale.scale && last.q == news.scale.token) return;
+    // Another meaning of the same name, and nobody owes anything under the old one.
+    if (!news.replaces) tier.versions.clear();
   }
   tier.versions.push_back(
       {.p = news.scale.scale, .q = news.scale.token, .since = news.since, .mapped = false});
   if (tier.versions.size() > kMostVersions) tier.versions.pop_front();
-  line.mapped = false;
+  line.unmapped.push_back(&tier);
 }
 
-void Lineage::map(Line& line, Duration offset) const {
-  if (line.mapped) return;
-  for (const auto& tier : line.tiers) {
+void Lineage::map_news(Line& line, Duration offset) {
+  for (Tier* tier : line.unmapped) {
     for (std::size_t i = 0; i < tier->versions.size(); ++i) {
       Version& version = tier->versions[i];
-      if (!version.mapped) {
-        if (version.since != Instant::min()) version.since = version.since + offset;
-        version.mapped = true;
-      }
+      if (version.mapped) continue;
+      if (version.since != Instant::min()) version.since = version.since + offset;
+      version.mapped = true;
       line.since = std::max(line.since, version.since);
       if (i > 0) line.changed = std::max(line.changed, version.since);
     }
   }
-  line.mapped = true;
+  line.unmapped.clear();
 }
 
 bool Lineage::foreign(const Record& record, const Tier& tier) {
   const Line& line = *tier.line;
-  if (!line.mapped || record.ledger.at < line.changed) return true;
+  if (!line.mapped() || record.ledger.at < line.changed) return true;
   return !told_in(record, tier.versions.back()) && record.ledger.at < line.since;
 }
 

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -60,10 +61,11 @@ struct Tier {
 
 // A limit.
 struct Line {
-  std::vector<std::unique_ptr<Tier>> tiers;
+  std::map<std::string, std::unique_ptr<Tier>, std::less<>> tiers;
   Instant since = Instant::min();    // the latest instant at which any parameters came into force
   Instant changed = Instant::min();  // the latest at which they replaced others
-  bool mapped = false;               // both, and all since of the versions
+  std::vector<Tier*> unmapped;       // with versions that are not
+  bool mapped() const { return unmapped.empty(); }
 };
 
 class Lineage {
@@ -80,7 +82,9 @@ class Lineage {
   Tier* tier(ShapeNumber number) const { return by_number_[number]; }
 
   // Maps what has not been mapped yet: an instant `offset` later on the store's clock.
-  void map(Line& line, Duration offset) const;
+  static void map(Line& line, Duration offset) {
+    if (!line.mapped()) map_news(line, offset);
+  }
 
   // Whether a record must be converted before `tier` decides on it, or may be read as that of
   // another tier. Until the limit is mapped every record must.
@@ -98,8 +102,10 @@ class Lineage {
     Algorithm algorithm = Algorithm::token_bucket;
     detail::Scale scale;
     Instant since;
+    bool replaces = false;  // other parameters of the limit and tier
   };
 
+  static void map_news(Line& line, Duration offset);
   void take_news();
   void add(const News& news);
 

@@ -19,7 +19,8 @@ namespace suimon::redis {
 struct Take {
   Done done;
   std::size_t left = 0;  // groups that are not decided yet
-  std::string error;     // the first one
+  std::size_t decided = 0;
+  std::string error;  // the first one
 };
 
 struct Spread;
