@@ -98,6 +98,9 @@ class Store {
     (void)loop;
     return *this;
   }
+  // The loop, which has stopped, is about to end, and what on() returned with it: whoever still
+  // waits is told of a failure.
+  virtual void leave(net::Loop& loop) { (void)loop; }
   // What decides in this process while this store cannot; null where that never happens. It knows
   // all shapes that were adopted and answers inline.
   virtual Store* fallback() { return nullptr; }
