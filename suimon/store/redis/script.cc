@@ -7,8 +7,10 @@
 #include <utility>
 
 namespace suimon::store {
-extern const std::string_view kTakeScript;
-}
+extern const std::string_view kTake;
+extern const std::string_view kTakeWide;
+extern const std::string_view kTakeGroups;
+}  // namespace suimon::store
 
 namespace suimon::redis {
 
@@ -26,7 +28,8 @@ Script make_script(std::string text) {
 }
 
 const Script& take_script() {
-  static const Script script = make_script(std::string(store::kTakeScript));
+  static const Script script = make_script(
+      std::string(store::kTake) + std::string(store::kTakeWide) + std::string(store::kTakeGroups));
   return script;
 }
 

@@ -12,7 +12,7 @@ namespace suimon::redis {
 // With its SHA-1, by which Redis knows a script.
 Script make_script(std::string text);
 
-// take.lua; what it is told and answers stands in batch.h.
+// take.lua and its two other parts; what it is told and answers stands in batch.h.
 const Script& take_script();
 
 }  // namespace suimon::redis
