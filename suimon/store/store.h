@@ -98,6 +98,8 @@ class Store {
     (void)loop;
     return *this;
   }
+  // The loop is about to end: what on() made for it ends first. Nothing for a store in memory.
+  virtual void leave(net::Loop& loop) { (void)loop; }
   // What decides in this process while this store cannot; null where that never happens. It knows
   // all shapes that were adopted and answers inline.
   virtual Store* fallback() { return nullptr; }
