@@ -9,9 +9,9 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const auto url = suimon::redis::parse_url(text);
   if (!url) {
     if (url.error().text.empty()) std::abort();
-    if (url.error().text.find("hunter2") != std::string::npos && text.find(":hunter2@") < 40) {
-      std::abort();
-    }
+    // A password of which the error shows a part, wherever it ended up for want of encoding.
+    const bool secret = text.find('?') > text.find(":hunter2@") && text.starts_with("redis");
+    if (secret && url.error().text.find("hunter2") != std::string::npos) std::abort();
     return 0;
   }
   if (url->endpoints.empty() || url->endpoints.size() > 64) std::abort();

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -79,9 +80,8 @@ inline bool until(const std::function<bool()>& condition, std::chrono::seconds d
 class RedisProcess {
  public:
   // `arguments` as redis-server takes them; a port is chosen, and a folder of its own.
-  explicit RedisProcess(std::vector<std::string> arguments = {},
-                        const char* program = "redis-server")
-      : port_(free_port()), program_(program), arguments_(std::move(arguments)) {
+  explicit RedisProcess(std::vector<std::string> arguments = {}, const char* server = program())
+      : port_(free_port()), program_(server), arguments_(std::move(arguments)) {
     start();
   }
   // A Sentinel; it keeps what it learns in the file that it begins with.
@@ -90,7 +90,7 @@ class RedisProcess {
   };
   static Sentinel sentinel(std::string configuration) { return {std::move(configuration)}; }
   explicit RedisProcess(const Sentinel& sentinel)
-      : port_(free_port()), program_("redis-server"), arguments_({"--sentinel"}) {
+      : port_(free_port()), program_(program()), arguments_({"--sentinel"}) {
     const std::string file = folder_.path() + "/sentinel.conf";
     std::ofstream(file) << sentinel.configuration;
     first_ = {file};
@@ -100,7 +100,15 @@ class RedisProcess {
   RedisProcess(const RedisProcess&) = delete;
   RedisProcess& operator=(const RedisProcess&) = delete;
 
-  static bool available() { return std::system("command -v redis-server >/dev/null 2>&1") == 0; }
+  // SUIMON_REDIS_SERVER names another program that is to be tried, such as valkey-server.
+  static const char* program() {
+    const char* const named = std::getenv("SUIMON_REDIS_SERVER");
+    return named != nullptr && *named != '\0' ? named : "redis-server";
+  }
+  static bool available() {
+    return std::system(("command -v '" + std::string(program()) + "' >/dev/null 2>&1").c_str()) ==
+           0;
+  }
 
   int port() const { return port_; }
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }

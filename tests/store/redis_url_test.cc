@@ -78,7 +78,7 @@ TEST(RedisUrl, MistakesSayWhatWouldBeRight) {
       {"redis://h?shards=0", "1 to 1024"},
       {"redis://h?prefix={a}", "holds { or }"},
       {"redis://h?pool=3", "unknown option \"pool\"; known are timeout"},
-      {"redis://h?db=1&db=2", "db twice"},
+      {"redis://h?db=1&db=2", "\"db\" twice"},
       {"redis://h?tls_ca=/x", "write rediss://"},
       {"rediss://h?tls_cert=/x", "both tls_cert and tls_key"},
       {"redis://:a@h?password_file=/x", "write one of them"},
@@ -93,8 +93,10 @@ TEST(RedisUrl, MistakesSayWhatWouldBeRight) {
 }
 
 TEST(RedisUrl, NoMistakeTellsThePassword) {
-  for (const char* text : {"redis://:hunter2@h:0", "redis://:hun/ter2@h", "redis://ann:hunter2@",
-                           "redis://:hunter2@h?timeout=1", "http://:hunter2@h"}) {
+  for (const char* text :
+       {"redis://:hunter2@h:0", "redis://:hun/ter2@h", "redis://ann:hunter2@",
+        "redis://:hunter2@h?timeout=1", "http://:hunter2@h", ":hunter2@h",
+        "redis://ann/x:hunter2@h", "redis://ann:66?hunter2@h", "redis://ann:66?db=hunter2@h"}) {
     const std::string said = mistake(text);
     EXPECT_EQ(said.find("hun"), std::string::npos) << said;
   }

@@ -41,12 +41,11 @@ constexpr Scheme kSchemes[] = {
 
 // The URL as it may be shown: who may read a log may not know the password.
 std::string shown(std::string_view text) {
-  const std::size_t mark = text.find("://");
   const std::size_t at = text.rfind('@');
-  if (mark == std::string_view::npos || at == std::string_view::npos || at < mark) {
-    return std::string(text);
-  }
-  return std::string(text.substr(0, mark + 3)) + "***" + std::string(text.substr(at));
+  if (at == std::string_view::npos) return std::string(text);
+  const std::size_t mark = text.find("://");
+  const std::size_t begin = mark < at ? mark + 3 : 0;
+  return std::string(text.substr(0, begin)) + "***" + std::string(text.substr(at));
 }
 
 class Parser {
@@ -82,6 +81,13 @@ class Parser {
   bool mistake(std::string why) {
     mistake_ = std::move(why);
     return false;
+  }
+
+  // A piece of the URL as it may be shown. With an @ that stands behind no password that was read,
+  // it may be one: of somebody who has not encoded its / or ?.
+  std::string quote(std::string_view text) const {
+    if (text_.find('@') != std::string_view::npos && url_.password.empty()) return "\"***\"";
+    return "\"" + std::string(text) + "\"";
   }
 
   // Percent-decoding (RFC 3986 section 2.1).
@@ -160,9 +166,7 @@ class Parser {
   }
 
   bool read_host(std::string_view text) {
-    // With an @ somewhere, this may be a piece of a password that holds a slash.
-    const bool secret = text_.find('@') != std::string_view::npos && url_.password.empty();
-    const std::string quoted = secret ? "its address" : "\"" + std::string(text) + "\"";
+    const std::string quoted = quote(text);
     std::string_view host = text;
     std::string_view port;
     if (host.starts_with('[')) {
@@ -203,8 +207,7 @@ class Parser {
   bool read_db(std::string_view text) {
     const auto db = parse_number<std::uint16_t>(text);
     if (!db) {
-      return mistake("has a database \"" + std::string(text) + "\" that is no number from 0 to " +
-                     "65535");
+      return mistake("has a database " + quote(text) + " that is no number from 0 to " + "65535");
     }
     url_.db = *db;
     return true;
@@ -218,12 +221,12 @@ class Parser {
       const std::size_t equal = std::min(one.find('='), one.size());
       const std::string_view name = one.substr(0, equal);
       if (std::find(seen_.begin(), seen_.end(), name) != seen_.end()) {
-        return mistake("says " + std::string(name) + " twice");
+        return mistake("says " + quote(name) + " twice");
       }
       seen_.push_back(name);
       const auto value = decoded(one.substr(std::min(equal + 1, one.size())));
       if (!value || value->empty()) {
-        return mistake("has an option \"" + std::string(one) + "\"; write name=value, with %25 " +
+        return mistake("has an option " + quote(one) + "; write name=value, with %25 " +
                        "for a percent sign");
       }
       if (!read_option(name, *value)) return false;
@@ -250,8 +253,8 @@ class Parser {
       *text = value;
       return true;
     }
-    return mistake("has an unknown option \"" + std::string(name) +
-                   "\"; known are timeout, connect_timeout, db, shards, prefix, password_file, "
+    return mistake("has an unknown option " + quote(name) +
+                   "; known are timeout, connect_timeout, db, shards, prefix, password_file, "
                    "sentinel_password_file, tls_ca, tls_cert, tls_key and tls_server_name");
   }
 
@@ -266,7 +269,7 @@ class Parser {
     }
     if (!number || *number < 0 || *number > kMostTime / kLeastTime || unit * *number < kLeastTime ||
         unit * *number > kMostTime) {
-      return mistake("has " + std::string(name) + "=" + std::string(value) +
+      return mistake("has " + std::string(name) + "=" + quote(value) +
                      "; write a time from 1ms to 60s, such as " + std::string(name) + "=50ms");
     }
     time = unit * *number;
@@ -276,7 +279,7 @@ class Parser {
   bool read_shards(std::string_view value) {
     const auto shards = parse_number<unsigned>(value);
     if (!shards || *shards == 0 || *shards > 1024) {
-      return mistake("has shards=" + std::string(value) + "; write a number from 1 to 1024");
+      return mistake("has shards=" + quote(value) + "; write a number from 1 to 1024");
     }
     url_.shards = *shards;
     return true;
