@@ -11,6 +11,9 @@
 //   - `done` runs exactly once per take().
 //   - A charge for a key that was never seen, or whose state is full again, meets a full bucket.
 //   - State of an older shape is converted to the newest of its limit before it is used.
+//   - A charge with two keys (Rekey) finds its client's one state under whichever of them it lies;
+//     `move` brings it to `key` before it changes. Charges of one step and the next may come at
+//     the same time.
 //   - Memory is bounded; what happens at the bound is said by each store and counted.
 #pragma once
 
