@@ -37,6 +37,7 @@ class ReferenceStore final : public Store {
   Result<void> adopt(std::span<const Shape* const> shapes) override;
   void take(std::span<Group> groups, Instant now, Done done) override;
   StoreFigures figures() const override;
+  bool carries_over() const override { return true; }
   bool convert_replaced() override;
 
  private:
