@@ -30,29 +30,6 @@ namespace {
 // "Connection: close"; after it, idle connections are ended.
 constexpr Duration kIdleGrace = std::chrono::milliseconds(500);
 
-Result<Secret> secret_for(const StoreSettings& settings) {
-  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): fill_in_defaults() left nothing out
-  const StoreKind* const kind = find_store(*settings.url);
-  if (kind != nullptr && kind->remote) {
-    // A secret of its own would give each daemon buckets of its own.
-    if (settings.secret_file.empty()) {
-      return failure(
-          "a store that many daemons share needs the secret that they share: write --secret-file, "
-          "or "
-          "store: {secret_file: ...}, the same file for all of them");
-    }
-    return load_secret(settings.secret_file);
-  }
-  if (!settings.secret_file.empty()) return load_or_make_secret(settings.secret_file);
-  const std::string path = default_secret_path();
-  auto secret =
-      path.empty() ? failure("neither STATE_DIRECTORY nor HOME is set") : load_or_make_secret(path);
-  if (secret) return secret;
-  // State in memory ends with the process anyway, so a secret that ends with it will do.
-  spdlog::warn("{}; hashing under a secret for this run only", secret.error().text);
-  return random_secret();
-}
-
 // How many connections each door of a loop and the admin listener may hold.
 struct Places {
   std::size_t door;
@@ -116,12 +93,14 @@ int Daemon::start(Policy policy, const Hash128& loaded) {
         }
         return waiting_for_restart(settings_, chosen(options_.flags, file));
       },
+      [this](const Settings& file) { return rotation_.read(chosen(options_.flags, file).store); },
       *policy_, *metrics_, [this] { reloaded(); });
-  const auto installed = policy_->install(std::move(policy), clock_.now());
+  const auto installed = policy_->install(std::move(policy), clock_.now(), secrets_);
   if (!installed) {
     return complain(kWrongUsage, options_.config + ": " + installed.error().text);
   }
   metrics_->reloaded(true, std::time(nullptr));
+  if (policy_->is_rotating()) rotation_.follow(*policy_);
   if (const int code = open_listeners(); code != kGood) return code;
   reloader_->watch();
   try {
@@ -156,8 +135,8 @@ int Daemon::open() {
       open_store(*settings_.store.url, {*settings_.store.when_full, *password,
                                         [](std::string_view text) { spdlog::warn("{}", text); }});
   if (!store) return complain(kWrongUsage, store.error().text);
-  const auto secret = secret_for(settings_.store);
-  if (!secret) return complain(kWrongUsage, secret.error().text);
+  auto secrets = rotation_.start(settings_.store);
+  if (!secrets) return complain(kWrongUsage, secrets.error().text);
   auto tokens = load_admin_tokens(settings_.server.admin_token_file);
   if (!tokens) return complain(kWrongUsage, tokens.error().text);
   const auto resp_password = load_password(settings_.server.resp_password_file);
@@ -171,7 +150,8 @@ int Daemon::open() {
   admin_tokens_ = std::move(*tokens);
   if (!resp_password->empty()) resp_password_ = door::RespPassword(*resp_password);
   events_ = std::move(*events);
-  policy_ = std::make_unique<LivePolicy>(*store_, *secret);
+  policy_ = std::make_unique<LivePolicy>(*store_, secrets->current);
+  secrets_ = std::move(*secrets);
   metrics_ = std::make_unique<Metrics>(*policy_, *store_, listener_names(),
                                        door::registered_doors().size(), SUIMON_VERSION);
   return kGood;
@@ -294,9 +274,14 @@ bool Daemon::ask_for_reload(door::Reloaded told) {
       [told = std::move(told)](const Reloaded& done) { told(reload_answer(done)); });
 }
 
+void Daemon::refresh_policies() {
+  for (const auto& worker : workers_) worker->refresh_policy();
+}
+
 // After each reload, good or bad.
 void Daemon::reloaded() {
-  for (const auto& worker : workers_) worker->refresh_policy();
+  refresh_policies();
+  rotation_.follow(*policy_);
   if (events_) events_->reopen();
   certificates_.reload(policy_->current()->settings.server.tls);
 }

@@ -10,6 +10,7 @@
 
 #include "apps/suimon/commands.h"
 #include "apps/suimon/reloader.h"
+#include "apps/suimon/rotation.h"
 #include "apps/suimon/throttle_tidier.h"
 #include "apps/suimon/tls.h"
 #include "apps/suimon/worker.h"
@@ -40,6 +41,7 @@ class Daemon {
   }
   Worker& add_worker(LoopCounters& counters, Observer& observer);
   bool ask_for_reload(door::Reloaded told);
+  void refresh_policies();
   void reloaded();
   void on_signal(int number);
   void drain();
@@ -49,6 +51,8 @@ class Daemon {
   BootClock clock_;
   Certificates certificates_;
   net::Loop loop_{clock_};  // of the main thread: signals, reloads, the end
+  Rotation rotation_{loop_, [this] { refresh_policies(); }};
+  Secrets secrets_;  // as they were at the start
   bool ending_ = false;
   bool at_once_ = false;  // nobody waits for clients any more
   std::atomic<bool> ready_{false};

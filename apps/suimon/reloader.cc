@@ -64,10 +64,12 @@ std::vector<std::string> texts_of(const std::vector<Mistake>& mistakes) {
 }  // namespace
 
 Reloader::Reloader(net::Loop& loop, std::string path, Hash128 loaded, NeedsRestart needs_restart,
-                   LivePolicy& policy, Metrics& metrics, std::function<void()> installed)
+                   ReadSecrets secrets, LivePolicy& policy, Metrics& metrics,
+                   std::function<void()> installed)
     : loop_(loop),
       path_(std::move(path)),
       needs_restart_(std::move(needs_restart)),
+      secrets_(std::move(secrets)),
       policy_(policy),
       metrics_(metrics),
       installed_(std::move(installed)),
@@ -172,7 +174,10 @@ Reloaded Reloader::reload() {
   for (const std::string& warning : reloaded.warnings) spdlog::warn("{}", warning);
   for (const std::string& mistake : reloaded.mistakes) spdlog::error("{}", mistake);
   if (loaded.ok()) {
-    reloaded.outcome = policy_.install(std::move(loaded.policy), loop_.clock().now());
+    const auto secrets = secrets_(loaded.policy.settings);
+    reloaded.outcome =
+        secrets ? policy_.install(std::move(loaded.policy), loop_.clock().now(), *secrets)
+                : tl::unexpected(secrets.error());
   } else {
     reloaded.needs_restart.clear();
   }

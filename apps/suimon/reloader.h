@@ -44,9 +44,12 @@ class Reloader final : net::TimerTarget {
   // `loaded`: content_fingerprint(path) from just before the running policy was read;
   // `needs_restart`: the names of settings that a file now has otherwise than the program was
   // started with; `installed` is called after each reload.
+  // `secrets` reads the files of the secrets that a policy names.
+  using ReadSecrets = std::function<Result<Secrets>(const Settings& file)>;
   using NeedsRestart = std::function<std::vector<std::string>(const Settings& file)>;
   Reloader(net::Loop& loop, std::string path, Hash128 loaded, NeedsRestart needs_restart,
-           LivePolicy& policy, Metrics& metrics, std::function<void()> installed);
+           ReadSecrets secrets, LivePolicy& policy, Metrics& metrics,
+           std::function<void()> installed);
   ~Reloader();
   Reloader(const Reloader&) = delete;
   Reloader& operator=(const Reloader&) = delete;
@@ -75,6 +78,7 @@ class Reloader final : net::TimerTarget {
   net::Loop& loop_;
   const std::string path_;
   const NeedsRestart needs_restart_;
+  const ReadSecrets secrets_;
   LivePolicy& policy_;
   Metrics& metrics_;
   const std::function<void()> installed_;

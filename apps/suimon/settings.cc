@@ -87,6 +87,9 @@ std::vector<std::string> waiting_for_restart(const Settings& started, Settings n
   const auto whole = [](const TlsSettings& tls) { return !tls.cert.empty() && !tls.key.empty(); };
   // Certificates are read again at each reload, wherever they are then.
   if (whole(started.server.tls) && whole(now.server.tls)) now.server.tls = started.server.tls;
+  // So are the secrets.
+  now.store.secret_file = started.store.secret_file;
+  now.store.previous_secret_file = started.store.previous_secret_file;
   return changed_settings(started, now);
 }
 

@@ -30,6 +30,15 @@ enum class Op : std::uint8_t {
   reserve,     // takes what will be there within max_wait
 };
 
+// What a change of secrets does to the state of a charge: it has two keys then, one under each
+// secret, and lies under one of them. Whoever brings charges goes from `none` by `accept` to
+// `move`, each time only when nobody brings a charge of the step before any more (engine/rotation).
+enum class Rekey : std::uint8_t {
+  none,    // the state lies under `key` alone
+  accept,  // it may lie under `other`, the newer key, and stays where it is; else `key` gets it
+  move,    // it may lie under `other`, the older key, and goes to `key` when it is next written
+};
+
 // The most charges that one request may bring: limits that apply to it at once.
 inline constexpr std::size_t kMostCharges = 16;
 
@@ -40,6 +49,8 @@ struct Charge {
   ShapeNumber shape = 0;
   Op op = Op::take;
   bool keyless = false;  // the limit has one state for everybody; the key is that state's identity
+  Rekey rekey = Rekey::none;
+  Key other{};  // the same client's key under the other secret; unless `rekey` is none
 };
 
 }  // namespace suimon

@@ -18,6 +18,16 @@ namespace suimon {
 // The secret under which all hashes are keyed.
 struct Secret {
   SipKey key;
+  friend bool operator==(const Secret& a, const Secret& b) {
+    return a.key.k0 == b.key.k0 && a.key.k1 == b.key.k1;
+  }
+};
+
+// Under which secrets clients are known: under one; or, while another replaces it, under two.
+struct Hashing {
+  Secret secret;
+  Rekey rekey = Rekey::none;
+  Secret other{};  // the one that comes (accept) or goes (move)
 };
 
 // A secret that nobody else has, from the system's random source.

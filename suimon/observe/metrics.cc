@@ -280,6 +280,9 @@ void Metrics::render_reloads(std::string& out) const {
   line(out, "suimon_throttle_sets_refused_total {}", sets.turned_away());
   describe(out, "suimon_shapes_max", "gauge", "The most of them; then no change can be loaded.");
   line(out, "suimon_shapes_max {}", Shapes::kMost);
+  describe(out, "suimon_secret_rotation", "gauge",
+           "1 while states under the previous secret are accepted.");
+  line(out, "suimon_secret_rotation {}", policy_.is_rotating() ? 1 : 0);
 }
 
 }  // namespace suimon

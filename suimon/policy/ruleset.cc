@@ -91,14 +91,23 @@ std::optional<AttributeId> encode_key(const LimitRule& rule, const Values& value
 
 }  // namespace matching
 
+void Ruleset::hash_under(const Hashing& hashing) {
+  for (LimitRule& rule : limits) {
+    const std::string name = domain + "/" + rule.name;
+    rule.hash_key = derive(hashing.secret, "table", name);
+    rule.rekey = hashing.rekey;
+    rule.other_hash_key = derive(hashing.other, "table", name);
+  }
+}
+
 Result<std::vector<const Shape*>> Ruleset::number_shapes(Shapes& shapes, const Secret& secret,
                                                          Instant now) {
+  hash_under({.secret = secret});
   std::vector<const Shape*> used;
   std::uint32_t index = 0;
   for (LimitRule& rule : limits) {
     const std::string name = domain + "/" + rule.name;
     rule.index = index++;
-    rule.hash_key = derive(secret, "table", name);
     std::uint64_t largest_cost = 1;
     for (const CostRule& cost : rule.cost) largest_cost = std::max(largest_cost, cost.value);
     for (Bucket& bucket : rule.buckets) {
@@ -150,6 +159,8 @@ void Ruleset::match(const Request& request, Matched& out, MatchScratch& scratch)
     charge.shape = bucket.shape;
     charge.op = request.cost == 0 ? Op::peek : Op::take;
     charge.keyless = rule.key.empty();
+    charge.rekey = rule.rekey;
+    if (rule.rekey != Rekey::none) charge.other = key_of(rule.other_hash_key, scratch.key);
   }
   for (const std::size_t side : {0U, 1U}) {
     Charged& to = side == 0 ? out.enforced : out.shadows;

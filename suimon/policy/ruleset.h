@@ -1,6 +1,7 @@
 // A policy, compiled: the limits of one domain and how they apply to a request.
 //
-// Thread rule: immutable once its shapes are numbered (number_shapes), then shared by all threads.
+// Thread rule: immutable once its shapes are numbered (number_shapes) and its secrets are set
+// (hash_under), then shared by all threads.
 // match() is O(limits * their matchers) and allocates nothing once the scratch that it is handed
 // has grown.
 #pragma once
@@ -76,7 +77,9 @@ struct LimitRule {
   std::optional<int> deny_status;        // of its refusals; nothing: what AnswerRule says
   std::vector<Text> titles;              // what callers call it, by language
   std::uint32_t index = 0;               // its place in Ruleset::limits
-  SipKey hash_key;                       // set by number_shapes
+  SipKey hash_key;                       // set by hash_under
+  Rekey rekey = Rekey::none;             // the same: whether there are two secrets
+  SipKey other_hash_key{};               // under the other one
 };
 
 // How a proxy's request shows an attribute.
@@ -137,8 +140,11 @@ class Ruleset {
   std::vector<LimitRule> limits;
   AnswerRule answers;
 
-  // Gives every bucket the number of its shape and every limit its hash key. The shapes that are
-  // in use are returned for Store::adopt.
+  // Derives the hash keys of every limit.
+  void hash_under(const Hashing& hashing);
+
+  // Gives every bucket the number of its shape and every limit its hash key under one secret. The
+  // shapes that are in use are returned for Store::adopt.
   Result<std::vector<const Shape*>> number_shapes(Shapes& shapes, const Secret& secret,
                                                   Instant now);
 

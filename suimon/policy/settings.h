@@ -40,7 +40,7 @@ struct StoreSettings {
   std::optional<std::string> url;
   std::string password_file;
   std::string secret_file;
-  std::string previous_secret_file;  // what it was before: key-hash prints hashes of both
+  std::string previous_secret_file;  // what it was before: its states are accepted
   std::optional<WhenFull> when_full;
 };
 

@@ -22,6 +22,7 @@ class MemoryStore final : public Store {
   Result<void> adopt(std::span<const Shape* const> shapes) override { return table_.adopt(shapes); }
   void take(std::span<Group> groups, Instant now, Done done) override;
   StoreFigures figures() const override;
+  bool carries_over() const override { return true; }
   bool convert_replaced() override {
     table_.convert_replaced();
     return true;

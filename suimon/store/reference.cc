@@ -60,21 +60,27 @@ void ReferenceStore::take_group(Group& group, Instant now) {
   const std::size_t count = group.charges.size();
   std::array<Place, kMostCharges> all;
   const std::span<Place> places(all.data(), count);
-  std::array<Shard*, kMostCharges> order{};
+  std::array<Shard*, 2 * kMostCharges> order{};
+  std::ptrdiff_t shards = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const Charge& charge = group.charges[i];
-    order[i] = &shard_of(charge.key);
-    places[i] = {.charge = &charge, .shard = order[i], .key = charge.key};
+    Shard* const shard = &shard_of(charge.key);
+    order[static_cast<std::size_t>(shards++)] = shard;
+    if (charge.rekey != Rekey::none) {
+      order[static_cast<std::size_t>(shards++)] = &shard_of(charge.other);
+    }
+    places[i] = {.charge = &charge, .shard = shard, .key = charge.key};
   }
   // All groups lock in the order of addresses, so no two can wait for each other.
-  std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count));
-  const auto end = std::unique(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count));
+  std::sort(order.begin(), order.begin() + shards);
+  const auto end = std::unique(order.begin(), order.begin() + shards);
   for (auto shard = order.begin(); shard != end; ++shard) (*shard)->mutex.lock();
 
   std::array<Charge, kMostCharges> unkept;
   std::unique_lock<std::mutex> overflow_lock(overflow_.mutex, std::defer_lock);
   for (std::size_t i = 0; i < count; ++i) {
     Place& place = places[i];
+    if (place.charge->rekey != Rekey::none) settle_on_key(place);
     if (has_place(place, places.first(i), now)) continue;
     overflows_.fetch_add(1, std::memory_order_relaxed);
     if (when_full_ != WhenFull::share) {
@@ -103,6 +109,26 @@ void ReferenceStore::take_group(Group& group, Instant now) {
 
 const Shape* ReferenceStore::shape_of(const Charge& charge) const {
   return (*shapes_)[charge.shape].load(std::memory_order_acquire);
+}
+
+// Where the state of a client with two keys lies. It goes to the newer one if it may and there is
+// room. Requires that both shards are locked.
+void ReferenceStore::settle_on_key(Place& place) {
+  const Charge& charge = *place.charge;
+  Shard& from = shard_of(charge.other);
+  const auto other = from.index.find(charge.other);
+  if (other == from.index.end() || place.shard->index.contains(charge.key)) return;
+  const bool has_room = place.shard == &from || place.shard->entries.size() < keys_per_shard_;
+  if (charge.rekey == Rekey::accept || !has_room) {
+    place.shard = &from;
+    place.key = charge.other;
+    return;
+  }
+  Entry entry = from.entries[other->second];
+  take_out(from, other->second);
+  entry.key = charge.key;
+  place.shard->index.emplace(entry.key, static_cast<std::uint32_t>(place.shard->entries.size()));
+  place.shard->entries.push_back(entry);
 }
 
 // Whether the state of a charge has a place or there is room for it. `earlier` charges of the same
@@ -153,15 +179,19 @@ bool ReferenceStore::make_room(Shard& shard, Instant now) {
 }
 
 void ReferenceStore::drop(Shard& shard, std::uint32_t at) {
+  shard.horizon = std::max(shard.horizon, shard.entries[at].full_at);
+  take_out(shard, at);
+  entries_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void ReferenceStore::take_out(Shard& shard, std::uint32_t at) {
   Entry& entry = shard.entries[at];
-  shard.horizon = std::max(shard.horizon, entry.full_at);
   shard.index.erase(entry.key);
   if (at + 1 != shard.entries.size()) {
     entry = shard.entries.back();
     shard.index.find(entry.key)->second = at;
   }
   shard.entries.pop_back();
-  entries_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 // What is kept for a charge, as the newest parameters read it. Making room moves entries, so this

@@ -37,6 +37,7 @@ class ReferenceStore final : public Store {
   Result<void> adopt(std::span<const Shape* const> shapes) override;
   void take(std::span<Group> groups, Instant now, Done done) override;
   StoreFigures figures() const override;
+  bool carries_over() const override { return true; }
   bool convert_replaced() override;
 
  private:
@@ -65,11 +66,13 @@ class ReferenceStore final : public Store {
   Shard& shard_of(const Key& key) { return shards_[key.high & shard_mask_]; }
   void take_group(Group& group, Instant now);
   const Shape* shape_of(const Charge& charge) const;
+  void settle_on_key(Place& place);
   bool has_place(const Place& place, std::span<const Place> earlier, Instant now);
   bool make_room(Shard& shard, Instant now);
   static Instant full_again(Entry& entry);
   static Instant full_at(const Ledger& ledger, LedgerView shape);
   void drop(Shard& shard, std::uint32_t at);
+  static void take_out(Shard& shard, std::uint32_t at);
   Account open(Place& place, Instant now);
   void keep(const Place& place, const Account& account);
 

@@ -11,6 +11,9 @@
 //   - `done` runs exactly once per take().
 //   - A charge for a key that was never seen, or whose state is full again, meets a full bucket.
 //   - State of an older shape is converted to the newest of its limit before it is used.
+//   - Where it carries states over, a charge with two keys (Rekey) finds its client's one state
+//     under whichever of them it lies; `move` brings it to `key` before it changes. Charges of one
+//     step and the next may come at the same time.
 //   - Memory is bounded; what happens at the bound is said by each store and counted.
 #pragma once
 
@@ -87,6 +90,9 @@ class Store {
   virtual void take(std::span<Group> groups, Instant now, Done done) = 0;
 
   virtual StoreFigures figures() const = 0;
+
+  // Whether charges with two keys are understood. Without, only `key` counts.
+  virtual bool carries_over() const { return false; }
 
   // Nothing for a store in memory.
   virtual std::optional<RemoteFigures> remote_figures() const { return std::nullopt; }

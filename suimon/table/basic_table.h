@@ -2,7 +2,7 @@
 //
 // This is the template; suimon/table/table.h is the table that programs use. Its parts: places.h
 // (where a key lies), claims.h (several slots as one), layout.h (the region); and, of its members,
-// newcomers.h, group_take.h and conversion.h.
+// newcomers.h, two_keys.h, group_take.h and conversion.h.
 //
 //   - A decision over one state is one CAS. A refusal writes nothing.
 //   - A decision over several states changes all or none of them. Nobody is refused for tokens
@@ -117,19 +117,14 @@ class BasicTable {
     if (kCures.own_places && charge.keyless) {
       return take_at(own_of(charge).keyless, charge, out, now);
     }
+    if (charge.rekey != Rekey::none) return take_by_two_keys(charge, out, now);
     const Candidates key = places_.candidates(charge.key);
     for (;;) {
       const auto found = places_.find(key);
       if (found.slot == nullptr || kind_of(found.seen.id) == Kind::pending) {
         const Arrival arrival = arrive(key, found, charge, out, now);
         if (arrival == Arrival::decided) return out.allowed();
-        if (arrival == Arrival::nowhere) {
-          Steps::count(memory_.shards, &Shard::overflows, 1);
-          if (when_full_ == WhenFull::share) {
-            return take_at(own_of(charge).overflow, charge, out, now);
-          }
-          return take_of_nothing(charge, out, now);
-        }
+        if (arrival == Arrival::nowhere) return take_elsewhere(charge, out, now);
       } else if (step(*found.slot, found.seen, charge, out, now)) {
         return out.allowed();
       }
@@ -175,12 +170,30 @@ class BasicTable {
     bool claimed = false;  // by another decision
     bool marked = false;   // `seen` is a mark of ours
     bool unkept = false;   // there is no place for it, and nothing is shared
+    bool moves = false;    // it lies under an older key and is to go to the newer one,
+    bool stays = false;    // where there is no place for it
+    bool is_newer = false;
     bool other_tier = false;
   };
   struct Group {
     InlineVector<Account<Word, ShapeView>, kMostCharges> accounts;
     InlineVector<Spot, kMostCharges> spots;
     InlineVector<Charge, kMostCharges> unkept;
+  };
+
+  // Where a client with two keys stands: two_keys.h.
+  struct Where {
+    Candidates home;   // of the key under which the state lies, or is to be made
+    Candidates other;  // of the other key
+    bool is_newer = false;
+    typename Places<Steps, kCures>::Found found{};   // under `home`
+    typename Places<Steps, kCures>::Found vacant{};  // of the newer key, for a state that moves
+    Slot live{};                                     // the state; empty: there is none
+    bool moves = false;
+  };
+  struct Sight {
+    typename Places<Steps, kCures>::Found found{};
+    Slot live{};
   };
 
   // The slot in the two first lines whose id is exactly this; null: elsewhere, or nowhere.
@@ -300,10 +313,21 @@ class BasicTable {
 
   // newcomers.h
   Arrival arrive(const Candidates& key, const typename Places<Steps, kCures>::Found& found,
-                 const Charge& charge, Decision& out, Instant now);
+                 const Charge& charge, Decision& out, Instant now, const Where* where = nullptr);
+  bool take_elsewhere(const Charge& charge, Decision& out, Instant now);
   Placing find_place(const Candidates& key, const ShapeView& shape, Instant now,
                      std::span<Slot* const> taken, Slot*& place, Slot& mark);
   bool take_of_nothing(const Charge& charge, Decision& out, Instant now) const;
+
+  // two_keys.h
+  static bool is_claimed(const typename Places<Steps, kCures>::Found& found) {
+    return found.slot != nullptr && kind_of(found.seen.id) == Kind::claimed;
+  }
+  bool locate(const Charge& charge, Where& where);
+  bool see(const Candidates& key, Sight& sight);
+  bool take_by_two_keys(const Charge& charge, Decision& out, Instant now);
+  Placing go_over(const Where& where, Instant now, std::span<Slot* const> taken);
+  bool bring_over(Group& group, Instant now);
 
   // conversion.h
   bool is_replaced(ShapeNumber number) const;
@@ -316,6 +340,7 @@ class BasicTable {
   void list(Group& group, std::span<const Charge> charges);
   bool open(Group& group, Instant now);
   bool look_at(Spot& spot, Slot& live);
+  bool look_at_both(Spot& spot, Slot& live);
   bool writes(Group& group, std::size_t spot);
   bool settle_claims(Group& group);
   Placing place_newcomers(Group& group, Instant now);
@@ -335,3 +360,4 @@ class BasicTable {
 #include "suimon/table/conversion.h"
 #include "suimon/table/group_take.h"
 #include "suimon/table/newcomers.h"
+#include "suimon/table/two_keys.h"

@@ -16,7 +16,7 @@
 namespace suimon::table {
 
 // What one slot is to become: the slot, as it was read (or the PENDING that holds its place), and
-// as it will be.
+// as it will be: empty for a state that goes to another slot.
 struct Change {
   Slot* slot = nullptr;
   Slot seen{};
@@ -40,7 +40,7 @@ class Claims {
     std::size_t claimed = 0;
     while (claimed < changes.size() &&
            Steps::cas(*changes[claimed].slot, changes[claimed].seen,
-                      {with_kind(changes[claimed].fresh.id, Kind::claimed),
+                      {claim_id(changes[claimed].seen, changes[claimed].fresh),
                        word_of({number, seq, claimed})})) {
       ++claimed;
     }
@@ -87,6 +87,11 @@ class Claims {
     Slot old, fresh;
     bool committed;
   };
+
+  // Under a claim a slot keeps the key that it has or gets.
+  static std::uint64_t claim_id(const Slot& old, const Slot& fresh) {
+    return with_kind(kind_of(fresh.id) == Kind::empty ? old.id : fresh.id, Kind::claimed);
+  }
 
   // The entry that a claimed slot names, if its decision is still the descriptor's.
   std::optional<Written> entry_of(const Slot& seen) const {
@@ -141,8 +146,7 @@ class Claims {
 
   void release(Descriptor& descriptor, std::uint64_t seq, std::size_t i, bool committed) {
     const Entry& entry = descriptor.entries[i];
-    const Slot claim{with_kind(entry.fresh.id, Kind::claimed),
-                     word_of({number_of(descriptor), seq, i})};
+    const Slot claim{claim_id(entry.old, entry.fresh), word_of({number_of(descriptor), seq, i})};
     end(memory_.slots[entry.slot], claim, committed ? entry.fresh : entry.old);
   }
 

@@ -29,6 +29,12 @@ struct Cures {
   bool spare_limited = true;
   // A change of parameters counts from its instant. Without: from when the state is next touched.
   bool change_at_its_instant = true;
+  // While secrets are exchanged, a new key is looked for under its other secret, too, after its
+  // mark was placed. Without: two threads insert it, one under each, and it has two buckets.
+  bool both_keys = true;
+  // A state leaves its older key and lives under the newer one in one step. Without: it is copied,
+  // and what is charged under the older key meanwhile is forgotten.
+  bool moves_at_once = true;
   // The state of a limit without a key has a place of its own. Without: it lies among the keys.
   bool own_places = true;
 };

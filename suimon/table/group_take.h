@@ -50,7 +50,7 @@ bool BasicTable<Steps, kCures>::take_all(std::span<const Charge> charges,
     if (attempt != 0) Steps::back_off(attempt);
     if (!open(group, now)) continue;
     if (!decide_jointly(group.accounts.all())) return answer(false);
-    if (settle_claims(group)) continue;
+    if (settle_claims(group) || bring_over(group, now)) continue;
     if (place_newcomers(group, now) == Placing::marked) {
       // H may have been raised since newcomers were decided.
       for (auto& account : group.accounts) {
@@ -128,6 +128,7 @@ bool BasicTable<Steps, kCures>::open(Group& group, Instant now) {
 // Finds a spot's slot and what its state is, whatever decision it may be in.
 template <class Steps, Cures kCures>
 bool BasicTable<Steps, kCures>::look_at(Spot& spot, Slot& live) {
+  if (spot.own == nullptr && spot.charge->rekey != Rekey::none) return look_at_both(spot, live);
   if (spot.own != nullptr) {
     spot.slot = spot.own;
     spot.seen = Steps::load(*spot.own);
@@ -145,6 +146,23 @@ bool BasicTable<Steps, kCures>::look_at(Spot& spot, Slot& live) {
     live = *state;
   }
   spot.absent = kind_of(live.id) != Kind::live;
+  return true;
+}
+
+// The same under both keys of a client that has two.
+template <class Steps, Cures kCures>
+bool BasicTable<Steps, kCures>::look_at_both(Spot& spot, Slot& live) {
+  Where where;
+  if (!locate(*spot.charge, where)) return false;
+  spot.key = where.home;
+  spot.is_newer = where.is_newer;
+  spot.moves = where.moves;
+  spot.slot = where.found.slot;
+  spot.seen = where.found.seen;
+  spot.marked = false;
+  spot.claimed = is_claimed(where.found);
+  spot.absent = kind_of(where.live.id) != Kind::live;
+  live = where.live;
   return true;
 }
 
@@ -190,6 +208,11 @@ typename BasicTable<Steps, kCures>::Placing BasicTable<Steps, kCures>::place_new
     }
     spot.marked = true;
     if (!places_.verify(spot.key, spot.slot, spot.seen)) return Placing::again;
+    if (spot.charge->rekey == Rekey::none) continue;
+    const Charge& charge = *spot.charge;
+    const bool home_is_key = (charge.rekey == Rekey::move) == spot.is_newer;
+    const Candidates other = places_.candidates(home_is_key ? charge.other : charge.key);
+    if (!places_.verify_other(other, spot.is_newer, spot.slot, spot.seen)) return Placing::again;
   }
   return Placing::marked;
 }

@@ -110,9 +110,10 @@ struct Front {
 
 // Where a key may lie at all: three different lines of one page.
 struct Candidates {
-  std::uint64_t fingerprint;
-  std::array<Slot*, kLinesOfKey> lines;
+  std::uint64_t fingerprint = 0;
+  std::array<Slot*, kLinesOfKey> lines{};
 
+  Candidates() = default;
   Candidates(const Memory& memory, unsigned slots_in_line, const Key& key)
       : fingerprint(fingerprint_of(key)) {
     const Front front(memory, slots_in_line, key.low);

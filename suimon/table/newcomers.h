@@ -8,7 +8,7 @@ namespace suimon::table {
 template <class Steps, Cures kCures>
 typename BasicTable<Steps, kCures>::Arrival BasicTable<Steps, kCures>::arrive(
     const Candidates& key, const typename Places<Steps, kCures>::Found& found, const Charge& charge,
-    Decision& out, Instant now) {
+    Decision& out, Instant now, const Where* where) {
   const ShapeView shape = ShapeView(memory_.shapes, charge.shape).newest();
   const Instant before = places_.horizon();
   const Step<Word> look = first_step(shape, charge, now, before);
@@ -27,6 +27,9 @@ typename BasicTable<Steps, kCures>::Arrival BasicTable<Steps, kCures>::arrive(
     }
   }
   if (!places_.verify(key, place, mark)) return Arrival::again;
+  if (where != nullptr && !places_.verify_other(where->other, where->is_newer, place, mark)) {
+    return Arrival::again;
+  }
   const Instant after = kCures.horizon_after_verify ? places_.horizon() : before;
   const Step<Word> first = first_step(shape, charge, now, after);
   out = first.decision;
@@ -59,7 +62,15 @@ typename BasicTable<Steps, kCures>::Placing BasicTable<Steps, kCures>::find_plac
   return Placing::marked;
 }
 
-// A newcomer for whom there is no place, where nothing is shared.
+// A newcomer for whom there is no place.
+template <class Steps, Cures kCures>
+bool BasicTable<Steps, kCures>::take_elsewhere(const Charge& charge, Decision& out, Instant now) {
+  Steps::count(memory_.shards, &Shard::overflows, 1);
+  if (when_full_ == WhenFull::share) return take_at(own_of(charge).overflow, charge, out, now);
+  return take_of_nothing(charge, out, now);
+}
+
+// The same where nothing is shared.
 template <class Steps, Cures kCures>
 bool BasicTable<Steps, kCures>::take_of_nothing(const Charge& charge, Decision& out,
                                                 Instant now) const {

@@ -134,6 +134,26 @@ class Places {
     return true;
   }
 
+  // After verify(), while secrets are exchanged: whether the key does not stand under its other
+  // name either. Of two marks under two names that of the newer one stays.
+  bool verify_other(const Candidates& other, bool is_older, Slot* place, const Slot& mark) {
+    if (!kCures.both_keys) return true;
+    for (unsigned i = 0; i < kCandidates; ++i) {
+      Slot& slot = candidate(other, i);
+      const std::uint64_t id = Steps::load(slot.id);
+      if (fingerprint_of(id) != other.fingerprint || kind_of(id) == Kind::empty) continue;
+      const Slot seen = read(slot, id);
+      if (fingerprint_of(seen.id) != other.fingerprint || kind_of(seen.id) == Kind::empty) {
+        return false;  // it moved: look again from the start
+      }
+      if (&slot == place) continue;  // two keys of one client that the table cannot tell apart
+      const bool other_goes = kind_of(seen.id) == Kind::pending && is_older;
+      drop(other_goes ? slot : *place, other_goes ? seen : mark);
+      return false;
+    }
+    return true;
+  }
+
   // Takes a mark away that will not live.
   void drop(Slot& slot, const Slot& mark) {
     if (Steps::cas(slot, mark, Slot{})) {

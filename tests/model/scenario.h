@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "suimon/core/charge.h"
@@ -59,6 +60,8 @@ struct Scenario {
   std::vector<Resident> residents{};
   Instant horizon = Instant::min();
   std::vector<Actor> actors{};
+  // Keys that are one client's: the older one and the newer one.
+  std::vector<std::pair<Key, Key>> one_client{};
   // How many descriptors there are, which any thread may take. 0: each thread has its own.
   unsigned shared_descriptors = 0;
   // What a decision writes down is written, and read by others, word by word. Without, in one step:
@@ -72,6 +75,18 @@ inline Charge charge(const Key& key, std::uint64_t amount = 1, ShapeNumber shape
 }
 inline Charge keyless(std::uint64_t amount = 1, ShapeNumber shape = 0) {
   return {.key = client('_'), .amount = amount, .shape = shape, .keyless = true};
+}
+// A client with two keys, as a thread brings him that makes him known by the first and goes on with
+// his state where it is, and as one that brings it over.
+inline Charge accepting(Charge charge, const Key& newer) {
+  charge.rekey = Rekey::accept;
+  charge.other = newer;
+  return charge;
+}
+inline Charge moving(Charge charge, const Key& older) {
+  charge.rekey = Rekey::move;
+  charge.other = older;
+  return charge;
 }
 inline Charge look(Charge charge) {
   charge.op = Op::peek;

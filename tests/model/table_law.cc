@@ -18,7 +18,7 @@ TableLaw::TableLaw(const Scenario& scenario, World& world, Behaviour& behaviour,
       structure_(structure),
       readings_{scenario.horizon} {
   for (const Resident& resident : scenario.residents) {
-    add({.fingerprint = table::fingerprint_of(resident.key), .shape = resident.shape});
+    add(keyed(resident.key, resident.shape));
   }
   for (const Actor& actor : scenario.actors) {
     auto& calls = of_calls_.emplace_back();
@@ -31,13 +31,24 @@ TableLaw::TableLaw(const Scenario& scenario, World& world, Behaviour& behaviour,
             .own = world.cells().of(&own.keyless), .is_own = true, .shape = charge.shape};
         const Place overflow{
             .own = world.cells().of(&own.overflow), .is_own = true, .shape = charge.shape};
-        const Place keyed{.fingerprint = table::fingerprint_of(charge.key), .shape = charge.shape};
-        charges.push_back({add(charge.keyless ? keyless : keyed), add(overflow)});
+        const Place place = charge.keyless ? keyless : keyed(charge.key, charge.shape);
+        charges.push_back({add(place), add(overflow)});
       }
     }
   }
   static_assert(kMostThreads + 2 * kMostPlaces <= kMostNotes);
   assert(places_.size() <= kMostPlaces);
+}
+
+// A client with two keys is one place.
+TableLaw::Place TableLaw::keyed(const Key& key, ShapeNumber shape) const {
+  Place place{.fingerprint = table::fingerprint_of(key), .shape = shape};
+  for (const auto& [older, newer] : scenario_.one_client) {
+    if (!(key == older) && !(key == newer)) continue;
+    place.fingerprint = table::fingerprint_of(older);
+    place.newer = table::fingerprint_of(newer);
+  }
+  return place;
 }
 
 std::size_t TableLaw::add(const Place& place) {
@@ -140,8 +151,12 @@ TableLaw::Standing TableLaw::standing(const State& state, const Place& place) co
   const auto look = [&](const Slot& slot) {
     const Kind kind = table::kind_of(slot.id);
     if (kind != Kind::live && kind != Kind::claimed) return;
-    ++standing.copies;
-    const Slot is = state_in(state, slot, standing.orphaned);
+    Slot is = state_in(state, slot, standing.orphaned);
+    // While a state goes over, both slots are claimed and one of them holds it.
+    standing.copies += place.newer == 0 || is.id != 0 ? 1 : 0;
+    if (place.newer != 0 && is.id != 0) {
+      is.id = table::id_of(place.fingerprint, table::shape_of(is.id), table::kind_of(is.id));
+    }
     // Of two copies the one that owes more: what a caller may be refused by.
     if (is.word > standing.state.word) standing.state = is;
   };
@@ -153,7 +168,10 @@ TableLaw::Standing TableLaw::standing(const State& state, const Place& place) co
   for (unsigned i = 0; i < table::kLinesOfKey; ++i) {
     const unsigned cell = world_.cells().of(&world_.slot(i));
     const Slot slot{cells.get(state, cell), cells.get(state, cell + 1)};
-    if (table::fingerprint_of(slot.id) == place.fingerprint) look(slot);
+    const std::uint64_t fingerprint = table::fingerprint_of(slot.id);
+    const bool is_his =
+        fingerprint == place.fingerprint || (place.newer != 0 && fingerprint == place.newer);
+    if (is_his) look(slot);
   }
   return standing;
 }

@@ -32,7 +32,8 @@ class TableLaw : public Law {
     std::uint64_t fingerprint = 0;
     unsigned own = 0;  // its cell
     bool is_own = false;
-    ShapeNumber shape = 0;  // of the first charge that names it
+    ShapeNumber shape = 0;    // of the first charge that names it
+    std::uint64_t newer = 0;  // the fingerprint under the newer secret, of a client with two keys
     bool is(const Place& other) const {
       return is_own == other.is_own && fingerprint == other.fingerprint && own == other.own;
     }
@@ -64,6 +65,7 @@ class TableLaw : public Law {
   static constexpr unsigned kMostPlaces = 8;
 
   std::size_t add(const Place& place);
+  Place keyed(const Key& key, ShapeNumber shape) const;
   Standing standing(const State& state, const Place& place) const;
   table::Slot state_in(const State& state, const table::Slot& slot, bool& orphaned) const;
   Instant horizon(const State& state) const;

@@ -105,7 +105,7 @@ TEST(Law, HoldsForManyThreadsOnFewKeys) {
       const Instant now = reading(dice, number, 100'000);
       bool taken = false;
       if (size == 1 && charges[0].op == Op::take && dice.one_in(2)) {  // the way in two steps
-        const auto& [key, amount, max_wait, shape, op, keyless] = charges[0];
+        const auto& [key, amount, max_wait, shape, op, keyless, rekey, other] = charges[0];
         decisions[0] = scene.table.take(key, scene.table.prepare(key.low), shape, amount, now);
         taken = decisions[0].allowed();
       } else {
