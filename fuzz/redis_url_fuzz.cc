@@ -10,7 +10,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (!url) {
     if (url.error().text.empty()) std::abort();
     // A password of which the error shows a part, wherever it ended up for want of encoding.
-    const bool secret = text.find('?') > text.find(":hunter2@") && text.starts_with("redis");
+    const bool secret = text.find('?') > text.find(":hunter2@") && text.starts_with("redis") &&
+                        text.find("hunter2") == text.rfind("hunter2");
     if (secret && url.error().text.find("hunter2") != std::string::npos) std::abort();
     return 0;
   }
