@@ -29,15 +29,6 @@ bool read_wrapped(std::string_view message, std::uint64_t& value) {
   return reader.good();
 }
 
-// Of the override of a limit, which is not used, only that it can be read.
-bool passes_over(std::string_view message) {
-  wire::Reader reader(message);
-  wire::Field field;
-  while (reader.next(field)) {
-  }
-  return reader.good();
-}
-
 }  // namespace
 
 Result<void> RlsRequest::read(std::string_view message) {
@@ -91,8 +82,6 @@ Result<void> RlsRequest::read_descriptor(std::string_view message) {
       if (entries_ > kMostEntries) {
         return failure(place() + " has more than 64 entries; send fewer");
       }
-    } else if (is(field, 2, Type::bytes)) {
-      if (!passes_over(field.bytes)) return broken();
     } else if (is(field, 3, Type::bytes)) {
       own_cost = true;
       if (!read_wrapped(field.bytes, cost)) return broken();

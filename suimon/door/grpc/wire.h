@@ -36,8 +36,10 @@ class Reader {
  private:
   bool read(Field& field) {
     std::uint64_t tag = 0;
-    if (!varint(tag, 5) || tag > UINT32_MAX || tag >> 3 == 0) return false;
-    field.number = static_cast<std::uint32_t>(tag >> 3);
+    if (!varint(tag, 5)) return false;
+    // A tag has 32 bits; what stands above them counts for nothing, as in everybody's readers.
+    field.number = static_cast<std::uint32_t>(tag) >> 3;
+    if (field.number == 0) return false;
     field.type = static_cast<Type>(tag & 7);
     switch (field.type) {
       case Type::varint:
