@@ -60,7 +60,8 @@ class Words(CommandTest):
 
     def test_validate_reads_addresses_and_the_stores_url_as_serve_would(self):
         for section, words in (
-            ("store: {url: 'redis://x'}", 'store "redis://x": this version knows'),
+            ("store: {url: 'etcd://x'}", 'store "etcd://x": this version knows'),
+            ("store: {url: 'redis://x:y'}", "store"),
             ("store: {url: 'memory://?max_keys=0'}", "store memory://?max_keys=0: write memory://?max_keys=N"),
             ("server: {http: 8080}", "server: {http: ...}: "),
             ("server: {admin: localhost}", "server: {admin: ...}: "),

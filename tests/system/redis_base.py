@@ -2,6 +2,7 @@
 
 import contextlib
 import pathlib
+import random
 import socket
 import unittest
 
@@ -21,6 +22,17 @@ def command(port, *words):
             return line
         return stream.read(int(line[1:])).decode() if line != "$-1" else ""
     return None
+
+
+def port_for_a_node():
+    """A node listens on its port and on that plus 10,000; both below those of outgoing connections."""
+    for _ in range(200):
+        port = random.randint(10000, 22000)
+        with contextlib.suppress(OSError), socket.socket() as one, socket.socket() as other:
+            one.bind(("127.0.0.1", port))
+            other.bind(("127.0.0.1", port + 10000))
+            return port
+    raise AssertionError("no free pair of ports")
 
 
 class Redis(Process):
@@ -50,8 +62,8 @@ class Cluster:
     def __init__(self, folder):
         self.nodes = []
         for _ in range(6):
-            self.nodes.append(Redis(folder, None, "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
-                                    "--cluster-node-timeout", "2000"))
+            self.nodes.append(Redis(folder, port_for_a_node(), "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
+                                    "--cluster-node-timeout", "2000", "--repl-diskless-sync-delay", "0"))
         addresses = [f"127.0.0.1:{node.port}" for node in self.nodes]
         made = Process("redis-cli", "--cluster", "create", *addresses, "--cluster-replicas", "1", "--cluster-yes")
         if made.wait() != 0:
