@@ -42,7 +42,7 @@ void LoopCounters::decided(DoorId door, const Verdict& verdict) {
     (*limits_)[verdict.applied[i].bucket->shape].by_outcome[outcome].add();
     if (i < verdict.decisions.size() && !verdict.decisions[i].allowed()) [[unlikely]] {
       const Charge& charge = verdict.charges[i];
-      top_keys_.add(charge.shape, charge.key, verdict.decisions[i].at());
+      top_keys_.add(charge.shape, charge.key, verdict.at);
     }
   }
   for (std::size_t i = 0; i < verdict.shadows.applied.size(); ++i) {
