@@ -32,6 +32,8 @@ class RedisCell:
         if interval == 0:
             return "Cell error: Zero rates are not supported"
         tolerance = interval * (max_burst + 1)
+        if tolerance >= 1 << 62:  # there it overflows
+            return "Cell error: this bucket would need more than 146 years to fill"
         increment = interval * quantity
         tat = self.tat.get(key, now)
         new_tat = max(now, tat) + increment
@@ -305,14 +307,14 @@ class DebiansTools(RespTest):
 
     def test_redis_benchmark(self):
         for depth in ("1", "16"):
-            out = self.run_tool("redis-benchmark", "-n", "20000", "-r", "1000", "-c", "20", "-P", depth, "-q",
+            out = self.run_tool("redis-benchmark", "-n", "20000", "-r", "100", "-c", "20", "-P", depth, "-q",
                                 "CL.THROTTLE", "bench:__rand_int__", "15", "30", "60")
             self.assertIn("requests per second", out)
             self.assertNotIn("rror", out)
         out = self.run_tool("redis-benchmark", "-n", "10000", "-P", "16", "-q", "-t", "ping")
         self.assertIn("PING_MBULK", out)
         allowed = self.daemon.metrics()['suimon_requests_total{door="resp",domain="",verdict="allowed"}']
-        self.assertGreaterEqual(allowed, 16_000)
+        self.assertGreaterEqual(allowed, 1_600)  # every key's bucket, which hundreds of calls have emptied
 
 
 if __name__ == "__main__":
