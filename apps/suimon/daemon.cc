@@ -125,15 +125,16 @@ int Daemon::start(Policy policy, const Hash128& loaded) {
 int Daemon::open() {
   auto password = load_password(settings_.store.password_file);
   if (!password) return complain(kWrongUsage, password.error().text);
-  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): fill_in_defaults() left nothing out
-  if (const StoreKind* kind = find_store(*settings_.store.url);
+  // NOLINTBEGIN(bugprone-unchecked-optional-access): fill_in_defaults() left nothing out
+  const std::string& url = *settings_.store.url;
+  const WhenFull when_full = *settings_.store.when_full;
+  // NOLINTEND(bugprone-unchecked-optional-access)
+  if (const StoreKind* kind = find_store(url);
       kind != nullptr && !kind->remote && !password->empty()) {
     spdlog::warn("{}:// asks for no password, so the password file does nothing", kind->scheme);
   }
-  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): fill_in_defaults() left nothing out
-  auto store =
-      open_store(*settings_.store.url, {*settings_.store.when_full, *password,
-                                        [](std::string_view text) { spdlog::warn("{}", text); }});
+  auto store = open_store(
+      url, {when_full, *password, [](std::string_view text) { spdlog::warn("{}", text); }});
   if (!store) return complain(kWrongUsage, store.error().text);
   auto secrets = rotation_.start(settings_.store);
   if (!secrets) return complain(kWrongUsage, secrets.error().text);
@@ -151,7 +152,7 @@ int Daemon::open() {
   if (!resp_password->empty()) resp_password_ = door::RespPassword(*resp_password);
   events_ = std::move(*events);
   policy_ = std::make_unique<LivePolicy>(*store_, secrets->current);
-  secrets_ = std::move(*secrets);
+  secrets_ = *secrets;
   metrics_ = std::make_unique<Metrics>(*policy_, *store_, listener_names(),
                                        door::registered_doors().size(), SUIMON_VERSION);
   return kGood;

@@ -43,7 +43,7 @@ struct RedisOptions {
   std::size_t max_waiting = 65'536;                      // groups that wait to be sent
   std::size_t max_charges = redis::Batch::kMostCharges;  // in a batch, 16 to 256
   Clock clock = Clock::server;
-  // Told what an operator should know: a dispute over arithmetic.
+  // Told what an operator should know: a dispute over arithmetic, a failure and its end.
   std::function<void(std::string_view)> complain = {};
 };
 
@@ -87,6 +87,7 @@ class RedisStore final : public Store {
   };
 
   static constexpr unsigned kMostTries = 8;
+  static constexpr Duration kTellEvery = std::chrono::seconds(5);
   static constexpr std::size_t kMostPatches = 4'096;  // that wait, of one shard
 
   void enqueue(Group& group, Take& take, Instant now);
@@ -97,6 +98,7 @@ class RedisStore final : public Store {
   static void heard(void* context, redis::Fate fate, const redis::Value& value);
   void on_answer(Shard& shard, redis::Fate fate, const redis::Value& value);
   void on_words(Shard& shard);
+  void told(bool well, std::string_view text);
   void try_again(Shard& shard, std::size_t part);
   void decide(Shard& shard, std::size_t part);
   void decide_step(Shard& shard, std::size_t part);
@@ -119,6 +121,8 @@ class RedisStore final : public Store {
   std::size_t waiting_ = 0;
   Duration offset_{0};  // from the loop's clock to the store's
   bool offset_known_ = false;
+  bool well_ = true;  // as operators were told last
+  Instant tell_again_ = Instant::min();
   redis::Alarm<RedisStore, &RedisStore::flush> flush_;
   redis::Alarm<RedisStore, &RedisStore::expire> expire_;
 };

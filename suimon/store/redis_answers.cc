@@ -33,6 +33,7 @@ void RedisStore::on_answer(Shard& shard, redis::Fate fate, const redis::Value& v
       offset_ = batch.at() - loop_.now();
       offset_known_ = true;
     }
+    told(true, {});
     on_words(shard);
   } else {
     redis::Count& count = fate == redis::Fate::not_run   ? figures_.not_run
@@ -41,10 +42,20 @@ void RedisStore::on_answer(Shard& shard, redis::Fate fate, const redis::Value& v
     const std::vector<Waiting> sent = std::move(shard.sent);
     shard.sent.clear();
     const std::string text(why(value));
+    told(false, text);
     for (const Waiting& waiting : sent) fail(waiting, text, count);
   }
   shard.under_way = false;
   if (!shard.queue.empty() || !shard.patches.empty()) flush_.soon();
+}
+
+// Operators hear when it begins to go wrong and when that is over, each at most every kTellEvery.
+void RedisStore::told(bool well, std::string_view text) {
+  if (well == well_ || !options_.complain || loop_.now() < tell_again_) return;
+  well_ = well;
+  tell_again_ = loop_.now() + kTellEvery;
+  options_.complain(well ? "redis: the store answers again"
+                         : std::string(text) + "; limits go by on_store_error meanwhile");
 }
 
 // `done` may call take(), which adds to queues and to nothing else.

@@ -90,6 +90,7 @@ class OneServer(RedisTest):
         self.assertEqual(metrics['suimon_store_errors_total{store="redis"}'], 15)
         self.assertEqual(metrics['suimon_store_fallbacks_total{answer="local"}'], 5)
         self.assertEqual(metrics['suimon_store_fallbacks_total{answer="allow"}'], 5)
+        daemon.wait_for_line("on_store_error meanwhile")
         self.redis = self.redis.again()
         until(lambda: check(daemon.http, user="v", path="/deny").status != 503, "the server to be asked again")
         # It has forgotten everything, and so each bucket is full.
