@@ -39,8 +39,7 @@ struct Engine::Work {
   std::size_t group_count = 0;
   DoorId door = 0;
   Answer answer;
-  Step next = nullptr;  // when the store has answered
-  bool failed = false;
+  Step next = nullptr;    // when the store has answered
   bool in_take = false;   // the store was called and has not returned
   bool answered = false;  // the store has decided
 
@@ -88,7 +87,7 @@ Engine::Work& Engine::begin(DoorId door, Answer answer, std::size_t count) {
   work.answer = answer;
   work.count = count;
   work.group_count = 0;
-  work.failed = work.answered = false;
+  work.answered = false;
   return work;
 }
 
@@ -178,12 +177,11 @@ void Engine::charge(Work& work, std::size_t i) {
 // Hands groups to the store; when it has answered, now or later, `next` goes on.
 void Engine::ask(Work& work, std::span<Group> groups, Step next) {
   work.next = next;
-  work.failed = work.answered = false;
+  work.answered = false;
   work.in_take = true;
   store_.take(groups, now_,
-              {[](void* context, const Result<void>& result) {
+              {[](void* context, const Result<void>&) {  // groups say themselves that they failed
                  Work& done = *static_cast<Work*>(context);
-                 done.failed = !result;
                  done.answered = true;
                  // A remote store's later answer.
                  if (!done.in_take) (done.engine->*done.next)(done);
@@ -212,11 +210,7 @@ bool Engine::renew() {
 void Engine::retake_refused(Work& work) {
   Group& group = work.groups[0];
   if (group.taken || !renew()) return;
-  store_.take({&group, 1}, now_,
-              {[](void* context, const Result<void>& result) {
-                 static_cast<Work*>(context)->failed |= !result;
-               },
-               &work});
+  store_.take({&group, 1}, now_, {[](void*, const Result<void>&) {}, nullptr});
 }
 
 void Engine::Work::keep_requests() {
@@ -324,13 +318,9 @@ void Engine::Work::prepare_shadows(One& one) {
 
 // The store has decided about what is enforced.
 void Engine::judged(Work& work) {
-  if (work.group_count == 1 && !work.failed && !work.held) retake_refused(work);
-  const auto groups = std::span(work.groups).first(work.group_count);
-  const bool some_say_so =
-      work.failed &&
-      std::any_of(groups.begin(), groups.end(), [](const Group& group) { return group.failed; });
+  if (work.group_count == 1 && !work.groups[0].failed && !work.held) retake_refused(work);
   for (std::size_t g = 0; g < work.group_count; ++g) {
-    if (some_say_so ? groups[g].failed : work.failed) [[unlikely]]
+    if (work.groups[g].failed) [[unlikely]]
       fall_back(work, g);
     if (work.requests[work.request_of_group[g]].verdict.status == Verdict::Status::decided) {
       work.fold(g);
@@ -348,7 +338,9 @@ void Engine::judged(Work& work) {
 
 // Nobody is refused because a shadow could not be asked.
 void Engine::shadowed(Work& work) {
-  if (work.failed) {
+  const bool some_failed = std::any_of(work.shadow_groups.begin(), work.shadow_groups.end(),
+                                       [](const Group& group) { return group.failed; });
+  if (some_failed) {
     for (std::size_t i = 0; i < work.count; ++i) work.requests[i].verdict.shadows = {};
   }
   finish(work);

@@ -61,10 +61,11 @@ void RedisStore::take(std::span<Group> groups, Instant now, Done done) {
     done.run(done.context, {});
     return;
   }
-  if (waiting_ + groups.size() > options_.max_waiting) {
-    figures_.no_place.add(groups.size());
+  const bool closed = servers_ == nullptr;  // those who hear of the end may ask again
+  if (closed || waiting_ + groups.size() > options_.max_waiting) {
+    (closed ? figures_.not_sent : figures_.no_place).add(groups.size());
     for (Group& group : groups) group.failed = true;
-    done.run(done.context, failure(std::string(kNoPlace)));
+    done.run(done.context, failure(std::string(closed ? kClosed : kNoPlace)));
     return;
   }
   Take& take = takes_.take();

@@ -5,9 +5,10 @@
 //   - The charges of a group are spent all or none. A group of which one charge is refused
 //     leaves nothing behind, and each of its charges still hears its own decision.
 //   - Groups are independent of each other and are decided in order.
-//   - A refusal is a Decision; an Error, or a group that says so, means that the store itself
-//   failed.
-//     It may have been charged then, if the answer was lost; nobody asks a second time.
+//   - A refusal is a Decision. A group that the store could not decide says so (Group::failed);
+//   when
+//     that is all of them, `done` hears an Error that says why. It may have been charged then, if
+//     the answer was lost; nobody asks a second time.
 //   - `done` runs exactly once per take().
 //   - A charge for a key that was never seen, or whose state is full again, meets a full bucket.
 //   - State of an older shape is converted to the newest of its limit before it is used.
@@ -40,8 +41,7 @@ struct Group {
   std::span<const Charge> charges;
   std::span<Decision> decisions;
   bool taken = false;   // every charge was admitted (and spent, unless it only looked)
-  bool failed = false;  // the store could not decide this group; nothing else means anything.
-                        // When done hears an Error and no group says so, none was decided.
+  bool failed = false;  // the store could not decide this group: nothing else means anything
 };
 
 // What runs when all groups of a take() have been decided: a function and its context, because a
@@ -98,8 +98,7 @@ class Store {
   virtual std::optional<RemoteFigures> remote_figures() const { return std::nullopt; }
 
   // The store as one event loop uses it, on its thread: a remote one has connections of its own
-  // there. What it returns lives as long as this; a store in memory is itself. Before the loop
-  // runs.
+  // there. What it returns lives until leave(); a store in memory is itself. Before the loop runs.
   virtual Store& on(net::Loop& loop) {
     (void)loop;
     return *this;

@@ -35,6 +35,7 @@ class RemoteStore final : public Store {
   void answer(bool works = true) {
     --waiting;
     if (works) inner_.take(groups_, now_, {[](void*, const Result<void>&) {}, nullptr});
+    for (Group& group : groups_) group.failed = group.failed || !works;
     done_.run(done_.context, works ? Result<void>{} : Result<void>(failure("gone")));
   }
 

@@ -37,6 +37,7 @@ class LaterStore final : public Store {
 
   void answer(bool works = true) {
     if (works) inner_.take(groups_, now_, {[](void*, const Result<void>&) {}, nullptr});
+    for (Group& group : groups_) group.failed = group.failed || !works;
     done_.run(done_.context, works ? Result<void>{} : Result<void>(failure("gone")));
   }
 
@@ -263,6 +264,37 @@ TEST_F(StoreFails, ALimitDecidesByBucketsOfThisProcessAndAnotherLetsPass) {
   }
   EXPECT_EQ(ask_failing(&store_, {{"user", "u"}}).outcomes.at(0), Outcome::limited);
   EXPECT_EQ(ask_failing(&store_, {{"user", "other"}}).outcomes.at(0), Outcome::allowed);
+}
+
+// Of several groups it cannot decide the first, as where keys lie on several servers.
+class HalfFailingStore final : public Store {
+ public:
+  explicit HalfFailingStore(Store& inner) : inner_(inner) {}
+  std::string_view name() const override { return "half failing"; }
+  Result<void> adopt(std::span<const Shape* const>) override { return {}; }
+  void take(std::span<Group> groups, Instant now, Done done) override {
+    inner_.take(groups.subspan(1), now, {[](void*, const Result<void>&) {}, nullptr});
+    groups[0].failed = true;
+    done.run(done.context, {});
+  }
+  StoreFigures figures() const override { return {}; }
+
+ private:
+  Store& inner_;
+};
+
+TEST_F(StoreFails, OfSeveralRequestsThoseFailThatCouldNotBeDecided) {
+  load(kThreeWays);
+  HalfFailingStore half(store_);
+  Engine engine(live_, half, recorder_, clock_);
+  const std::vector<Attribute> pays = {{"user", "u"}, {"path", "/pay"}};
+  const std::vector<Attribute> asks = {{"user", "v"}};
+  const std::vector<Request> requests = {{"", pays, 1}, {"", asks, 1}};
+  Heard heard;
+  engine.decide(requests, 0, heard.ear());
+  EXPECT_EQ(heard.statuses, (std::vector<Verdict::Status>{Verdict::Status::store_failed,
+                                                          Verdict::Status::decided}));
+  EXPECT_EQ(heard.outcomes.at(1), Outcome::allowed);
 }
 
 TEST_F(StoreFails, OneThatDeniesDecidesForAll) {

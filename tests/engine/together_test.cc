@@ -39,6 +39,7 @@ class BreakableStore final : public Store {
   Result<void> adopt(std::span<const Shape* const> shapes) override { return inner_.adopt(shapes); }
   void take(std::span<Group> groups, Instant now, Done done) override {
     if (!fails) return inner_.take(groups, now, done);
+    for (Group& group : groups) group.failed = true;
     done.run(done.context, failure("gone"));
   }
   Store* fallback() override { return &inner_; }

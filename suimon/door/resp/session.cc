@@ -56,7 +56,7 @@ class RespSession final : public net::Session {
   bool idle() const override { return asked_ == nullptr; }
   void on_bad_proxy_header(std::string_view mistake, net::Connection& connection) override;
 
-  void answer(const Batch& batch, bool failed);
+  void answer(const Batch& batch);
   void answer(const Verdict& verdict);
 
  private:
@@ -168,31 +168,31 @@ void RespSession::ask() {
   asked_ = &batch;
   server_.decided_in_wake_ += batch.size;
   server_.throttle_.take({batch.groups.data(), batch.size},
-                         {[](void* context, const Result<void>& result) {
+                         {[](void* context, const Result<void>&) {
                             Batch& done = *static_cast<Batch*>(context);
-                            done.server->finish(done, !result);
+                            done.server->finish(done);
                           },
                           &batch});
   if (asked_ != nullptr) batch.pending = server_.throttle_.pending();
 }
 
-void RespServer::finish(Batch& batch, bool failed) {
+void RespServer::finish(Batch& batch) {
   if (batch.pending != 0) throttle_.answered(batch.pending);
   for (std::size_t i = 0; i < batch.size; ++i) {
-    if (failed) {
+    if (batch.groups[i].failed) {
       counters_.throttle_failed(id_);
     } else {
       counters_.throttled(id_, batch.charges[i].shape, batch.decisions[i].outcome());
     }
   }
-  if (batch.session != nullptr) batch.session->answer(batch, failed);
+  if (batch.session != nullptr) batch.session->answer(batch);
   batches_.give_back(batch);
 }
 
-void RespSession::answer(const Batch& batch, bool failed) {
+void RespSession::answer(const Batch& batch) {
   std::string& out = connection_.out();
   for (std::size_t i = 0; i < batch.size; ++i) {
-    if (failed) {
+    if (batch.groups[i].failed) {
       append_error("ERR the store did not answer", out);
       continue;
     }

@@ -45,7 +45,7 @@ class RespServer {
   struct Batch;
 
   void wake(Instant now);
-  void finish(Batch& batch, bool failed);
+  void finish(Batch& batch);
 
   Engine& engine_;
   LoopCounters& counters_;
