@@ -82,7 +82,8 @@ void ClientConnection::close() {
 
 // Closes and tells the owner; while open() is on the stack, the loop tells it later.
 void ClientConnection::lose(const std::string& why) {
-  const std::string told = why;  // it may be our own
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): it may be our own, which goes
+  const std::string told = why;
   close();
   owner_.on_lost(told);
 }

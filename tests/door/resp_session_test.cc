@@ -35,8 +35,15 @@ class RemoteStore final : public Store {
   void answer(bool works = true) {
     --waiting;
     if (works) inner_.take(groups_, now_, {[](void*, const Result<void>&) {}, nullptr});
-    for (Group& group : groups_) group.failed = group.failed || !works;
+    for (Group& group : groups_) group.failed = !works;
     done_.run(done_.context, works ? Result<void>{} : Result<void>(failure("gone")));
+  }
+  // Decides all groups but the first.
+  void answer_all_but_one() {
+    --waiting;
+    inner_.take(groups_.subspan(1), now_, {[](void*, const Result<void>&) {}, nullptr});
+    groups_[0].failed = true;
+    done_.run(done_.context, {});
   }
 
   bool later = false;
@@ -173,6 +180,14 @@ TEST_F(RespDoor, AStoreThatFailsIsAnErrorForEachCall) {
   store_.answer(false);
   EXPECT_EQ(work(), "-ERR the store did not answer\r\n-ERR the store did not answer\r\n");
   EXPECT_EQ(counters_.store_failures(), 2U);
+}
+
+TEST_F(RespDoor, OfAPipelineTheCallsFailThatCouldNotBeDecided) {
+  store_.later = true;
+  send("CL.THROTTLE k 1 1 1\r\nCL.THROTTLE other 0 1 1\r\n");
+  store_.answer_all_but_one();
+  EXPECT_EQ(work(), "-ERR the store did not answer\r\n*5\r\n:0\r\n:1\r\n:0\r\n:-1\r\n:1\r\n");
+  EXPECT_EQ(counters_.store_failures(), 1U);
 }
 
 TEST_F(RespDoor, MoreCallsThanABatchHoldsAreAllAnswered) {

@@ -37,7 +37,7 @@ class LaterStore final : public Store {
 
   void answer(bool works = true) {
     if (works) inner_.take(groups_, now_, {[](void*, const Result<void>&) {}, nullptr});
-    for (Group& group : groups_) group.failed = group.failed || !works;
+    for (Group& group : groups_) group.failed = !works;
     done_.run(done_.context, works ? Result<void>{} : Result<void>(failure("gone")));
   }
 

@@ -154,8 +154,12 @@ void client_command(Words words, RespClient& client, std::string& out) {
   const std::size_t count = words.size();
   // Clients say these to make themselves known, or for keys that are kept; nothing depends on it.
   constexpr std::array<std::string_view, 3> kTaken = {"no-evict", "no-touch", "caching"};
-  const bool taken = std::any_of(kTaken.begin(), kTaken.end(),
-                                 [&](std::string_view name) { return is(what, name); });
+  constexpr std::array<std::string_view, 4> kSwitches = {"on", "off", "yes", "no"};
+  const auto is_one_of = [](std::string_view word, std::span<const std::string_view> names) {
+    return std::any_of(names.begin(), names.end(),
+                       [&](std::string_view name) { return is(word, name); });
+  };
+  const bool switched = count == 3 && is_one_of(what, kTaken) && is_one_of(words[2], kSwitches);
   if (is(what, "setinfo") && count == 4) {
     if (is(words[2], "lib-name")) return set_text(words[3], "lib-name", client.library, out);
     if (is(words[2], "lib-ver")) return set_text(words[3], "lib-ver", client.library_version, out);
@@ -168,15 +172,9 @@ void client_command(Words words, RespClient& client, std::string& out) {
     client.name.empty() ? append_null(client.version, out) : append_bulk(client.name, out);
   } else if (is(what, "id") && count == 2) {
     append_integer(static_cast<std::int64_t>(client.id), out);
-  } else if (is(what, "info") && count == 2) {
-    append_text(describe(client), client.version, out);
-  } else if (is(what, "list")) {  // of others nothing is told
-    append_text(describe(client), client.version, out);
-  } else if (taken && count == 3 &&
-             (is(words[2], "on") || is(words[2], "off") || is(words[2], "yes") ||
-              is(words[2], "no"))) {
-    append_simple("OK", out);
-  } else if ((is(what, "reply") && count == 3 && is(words[2], "on")) ||
+  } else if ((is(what, "info") && count == 2) || is(what, "list")) {
+    append_text(describe(client), client.version, out);  // of others nothing is told
+  } else if (switched || (is(what, "reply") && count == 3 && is(words[2], "on")) ||
              (is(what, "tracking") && count >= 3 && is(words[2], "off"))) {
     append_simple("OK", out);
   } else {

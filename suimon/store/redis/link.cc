@@ -99,7 +99,7 @@ Link::Sent Link::forget(Command& command) {
     set_breaker();
     return Sent::no;
   }
-  for (Sent_& sent : sent_) {
+  for (UnderWay& sent : sent_) {
     if (sent.command != &command) continue;
     sent.command = nullptr;
     return sent.end > connection_.written() ? Sent::no : Sent::perhaps;
@@ -204,7 +204,7 @@ bool Link::must_load(const Script& script) {
 }
 
 void Link::on_answer(const Value& value) {
-  Sent_& oldest = sent_.front();
+  UnderWay& oldest = sent_.front();
   if (--oldest.answers > 0) {
     oldest.at = loop_.now();
     return;
@@ -292,9 +292,9 @@ void Link::fail(const std::string& why) {
   ring_.by(dial_at_);
   const std::string told = why_;
   const Value value = error_value(told);
-  std::deque<Sent_> lost;
+  std::deque<UnderWay> lost;
   lost.swap(sent_);
-  for (const Sent_& sent : lost) {
+  for (const UnderWay& sent : lost) {
     if (sent.command == nullptr) continue;
     sent.command->heard(*this, sent.end > written ? Fate::not_run : Fate::unknown, value);
   }

@@ -93,7 +93,7 @@ class Link final : private net::ClientConnection::Owner {
 
  private:
   enum class State : std::uint8_t { resting, dialling, greeting, ready, draining };
-  struct Sent_ {
+  struct UnderWay {
     Command* command;  // null: nobody waits for it any more
     Instant at;
     unsigned answers;   // that are still to come
@@ -124,7 +124,7 @@ class Link final : private net::ClientConnection::Owner {
   ReplyReader reader_;
   State state_ = State::resting;
   std::deque<Command*> queued_;
-  std::deque<Sent_> sent_;
+  std::deque<UnderWay> sent_;
   std::uint64_t sent_count_ = 0;     // commands, in all
   const Script* loading_ = nullptr;  // what was loaded last,
   std::uint64_t loading_at_ = 0;     // after so many commands
