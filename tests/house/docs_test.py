@@ -262,6 +262,17 @@ class Examples(unittest.TestCase):
                     self.assertTrue(done.stdout.endswith(": good\n"), done.stdout)
         self.assertGreater(count, 0)
 
+    def test_every_flag_of_the_command_is_explained(self):
+        commands = re.findall(r"(?m)^suimon ([a-z-]+) ", (ROOT / "docs/command.md").read_text(encoding="utf-8"))
+        self.assertIn("serve", commands)
+        for page in ("docs/command.md", "docs/ja/command.md"):
+            text = (ROOT / page).read_text(encoding="utf-8")
+            for command in sorted(set(commands)):
+                told = subprocess.run([SUIMON, command, "--help"], capture_output=True, text=True, timeout=60, check=True)
+                for flag in sorted(set(re.findall(r"--[a-z][a-z-]+", told.stdout)) - {"--help"}):
+                    with self.subTest(f"{page}: {command} {flag}"):
+                        self.assertRegex(text, re.escape(flag) + r"(?![a-z-])")
+
     def test_commands_print_what_stands_below_them(self):
         count = 0
         for page in documentation():
