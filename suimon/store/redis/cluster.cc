@@ -40,7 +40,7 @@ bool Cluster::redirected(Call& call, Link& from, const Value& error) {
     Link* const to = redirect ? link_to(redirect->to) : nullptr;
     ++counters_.redirects;
     if (moved) look_soon();
-    if (to == nullptr || to == &from) {
+    if (!redirect || to == nullptr || to == &from) {
       again(call);
       return true;
     }
