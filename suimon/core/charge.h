@@ -32,7 +32,8 @@ enum class Op : std::uint8_t {
 
 // What a change of secrets does to the state of a charge: it has two keys then, one under each
 // secret, and lies under one of them. Whoever brings charges goes from `none` by `accept` to
-// `move`, each time only when nobody brings a charge of the step before any more (LivePolicy::go_on).
+// `move`, each time only when nobody brings a charge of the step before any more
+// (LivePolicy::go_on).
 enum class Rekey : std::uint8_t {
   none,    // the state lies under `key` alone
   accept,  // it may lie under `other`, the newer key, and stays where it is; else `key` gets it
