@@ -17,6 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (record->ledger.amount > static_cast<suimon::detail::uint128>(1) << 124) std::abort();
   std::string text;
   redis::append_record(text, *record);
+  text.append(redis::kExpiryBytes, '\0');
   const auto again = redis::parse_record(text);
   if (!again || again->ledger.at != record->ledger.at) std::abort();
   if (again->ledger.amount != record->ledger.amount) std::abort();

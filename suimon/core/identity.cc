@@ -26,6 +26,10 @@ SipKey derive(const Secret& secret, std::string_view purpose, std::string_view n
   return {hash.low, hash.high};
 }
 
+LimitHash derive_limit(const Secret& secret, std::string_view name) {
+  return {.own = derive(secret, "table", name), .place = derive(secret, "place", "")};
+}
+
 void append_part(std::string& encoded, std::string_view part) {
   const auto length = static_cast<std::uint64_t>(part.size());
   encoded.append(reinterpret_cast<const char*>(&length), sizeof length);

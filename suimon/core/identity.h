@@ -2,8 +2,8 @@
 //
 // Identity is a keyed hash under a secret that lives outside every table and store, so state
 // names nobody: it is pseudonymous (whoever holds the secret can try values), not anonymous.
-// Each limit hashes under its own derived key, so the same client has unrelated keys in two
-// limits. Thread rule: values and pure functions.
+// Each limit hashes under its own derived key, so the same client has unrelated keys in two limits,
+// but for the twelve bits of its place (LimitHash). Thread rule: values and pure functions.
 #pragma once
 
 #include <span>
@@ -46,9 +46,30 @@ inline Key key_of(const SipKey& limit_key, std::string_view encoded) {
   return {hash.high, hash.low};
 }
 
-// The same with 64 bits, in less time, for keys that meet only each other, in one table: of ten
-// million of them two are taken for one with a probability of 3 in a million. Every bit is used
-// once: the table finds a key by the lower half and tells it by the 48 highest bits of the other.
+// Twelve bits of a key, the lowest of its higher half, say where among shards its state lies.
+inline constexpr unsigned kPlaceBits = 12;
+inline std::uint64_t place_of(const Key& key) { return key.high & ((1U << kPlaceBits) - 1); }
+
+// Under what a limit hashes its clients: under a key of its own, and their place under one that all
+// limits share. So a client has one place in all limits that tell clients by the same values, and
+// what charges several of them together finds them in one shard.
+struct LimitHash {
+  SipKey own;
+  SipKey place;
+};
+LimitHash derive_limit(const Secret& secret, std::string_view name);
+
+inline Key key_of(const LimitHash& limit, std::string_view encoded) {
+  constexpr std::uint64_t kPlace = (1U << kPlaceBits) - 1;
+  Key key = key_of(limit.own, encoded);
+  key.high = (key.high & ~kPlace) | (siphash64<1, 3>(limit.place, encoded) & kPlace);
+  return key;
+}
+
+// The same with 64 bits and no place, in less time, for keys that meet only each other, in one
+// table: of ten million of them two are taken for one with a probability of 3 in a million. Every
+// bit is used once: the table finds a key by the lower half and tells it by the 48 highest bits of
+// the other.
 [[gnu::always_inline]] inline Key short_key_of(const SipKey& limit_key, std::string_view encoded) {
   const std::uint64_t hash = siphash64<1, 3>(limit_key, encoded);
   return {hash << 16, hash};

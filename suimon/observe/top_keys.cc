@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <span>
 
+#include "suimon/core/identity.h"
+
 namespace suimon {
 namespace {
 
@@ -72,8 +74,9 @@ TopKey TopKeys::Entry::read(std::uint32_t now) const {
 }
 
 void TopKeys::add(ShapeNumber shape, const Key& key, Instant now) {
-  // The higher half of a keyed hash: the table finds its places by the lower one.
-  const std::span<Entry> set(entries_.data() + key.high % kSets * kWays, kWays);
+  // The higher half of a keyed hash, for the table finds its places by the lower one; but not the
+  // bits that are the same for a client in several limits.
+  const std::span<Entry> set(entries_.data() + (key.high >> kPlaceBits) % kSets * kWays, kWays);
   const std::uint32_t second = second_of(now);
   Entry* smallest = &set.front();
   std::uint64_t least = smallest->count_at(second);

@@ -33,7 +33,7 @@ ExplainedLimit explained(const Ruleset& ruleset, const LimitRule& rule, const Va
   if (lacking) {
     told.missing = ruleset.attributes[*lacking];
   } else {
-    told.hash = key_of(rule.hash_key, encoded);
+    told.hash = key_of(rule.hash, encoded);
   }
   told.bucket = &matching::bucket_of(rule, values);
   if (rule.tier_from) {

@@ -94,9 +94,9 @@ std::optional<AttributeId> encode_key(const LimitRule& rule, const Values& value
 void Ruleset::hash_under(const Hashing& hashing) {
   for (LimitRule& rule : limits) {
     const std::string name = domain + "/" + rule.name;
-    rule.hash_key = derive(hashing.secret, "table", name);
+    rule.hash = derive_limit(hashing.secret, name);
     rule.rekey = hashing.rekey;
-    rule.other_hash_key = derive(hashing.other, "table", name);
+    rule.other_hash = derive_limit(hashing.other, name);
   }
 }
 
@@ -154,13 +154,13 @@ void Ruleset::match(const Request& request, Matched& out, MatchScratch& scratch)
     Charged& to = rule.shadow ? out.shadows : out.enforced;
     to.applied[to.charged] = {&rule, &bucket, nullptr, cost};
     Charge& charge = to.charges[to.charged++];
-    charge.key = key_of(rule.hash_key, scratch.key);
+    charge.key = key_of(rule.hash, scratch.key);
     charge.amount = saturating_product(request.cost, cost);
     charge.shape = bucket.shape;
     charge.op = request.cost == 0 ? Op::peek : Op::take;
     charge.keyless = rule.key.empty();
     charge.rekey = rule.rekey;
-    if (rule.rekey != Rekey::none) charge.other = key_of(rule.other_hash_key, scratch.key);
+    if (rule.rekey != Rekey::none) charge.other = key_of(rule.other_hash, scratch.key);
   }
   for (const std::size_t side : {0U, 1U}) {
     Charged& to = side == 0 ? out.enforced : out.shadows;

@@ -77,9 +77,9 @@ struct LimitRule {
   std::optional<int> deny_status;        // of its refusals; nothing: what AnswerRule says
   std::vector<Text> titles;              // what callers call it, by language
   std::uint32_t index = 0;               // its place in Ruleset::limits
-  SipKey hash_key;                       // set by hash_under
+  LimitHash hash;                        // set by hash_under
   Rekey rekey = Rekey::none;             // the same: whether there are two secrets
-  SipKey other_hash_key{};               // under the other one
+  LimitHash other_hash{};                // under the other one
 };
 
 // How a proxy's request shows an attribute.

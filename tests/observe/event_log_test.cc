@@ -103,7 +103,7 @@ TEST_F(EventLogTest, ARefusalIsOneLineThatNamesNobody) {
   EXPECT_EQ(written(), "");
   clock_.advance(18ms);
   ask({{"user", "u1"}});
-  const std::string key = key_text(key_of(derive(Secret{{1, 2}}, "table", "shop/per-user"),
+  const std::string key = key_text(key_of(derive_limit(Secret{{1, 2}}, "shop/per-user"),
                                           std::string("\2\0\0\0\0\0\0\0u1", 10)));
   EXPECT_EQ(
       written(),

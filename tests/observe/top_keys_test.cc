@@ -5,6 +5,8 @@
 #include <map>
 #include <thread>
 
+#include "suimon/core/identity.h"
+
 namespace suimon {
 namespace {
 
@@ -22,7 +24,7 @@ std::map<std::uint64_t, TopKey> all(const TopKeys& keys, Instant now) {
 TEST(TopKeys, AKeyIsCountedExactlyWhileThereIsRoom) {
   TopKeys keys;
   for (std::uint64_t i = 0; i < TopKeys::kSets; ++i) {
-    for (std::uint64_t times = 0; times <= i; ++times) keys.add(7, {i, i}, kStart);
+    for (std::uint64_t times = 0; times <= i; ++times) keys.add(7, {i << kPlaceBits, i}, kStart);
   }
   const auto found = all(keys, kStart);
   ASSERT_EQ(found.size(), TopKeys::kSets);
@@ -59,9 +61,9 @@ TEST(TopKeys, AFloodOfNewKeysDoesNotHideTheOneThatIsRefusedMost) {
   constexpr std::uint64_t kLoud = 1'000'000;
   std::uint64_t loud = 0;
   for (std::uint64_t i = 0; i < 100'000; ++i) {
-    keys.add(0, {i % TopKeys::kSets, i}, kStart);
+    keys.add(0, {i % TopKeys::kSets << kPlaceBits, i}, kStart);
     if (i % 100 != 0) continue;
-    keys.add(0, {5, kLoud}, kStart);
+    keys.add(0, {5 << kPlaceBits, kLoud}, kStart);
     ++loud;
   }
   const auto found = all(keys, kStart);

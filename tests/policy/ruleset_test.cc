@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "suimon/policy/loader.h"
 
 namespace suimon {
@@ -96,6 +98,21 @@ TEST(Match, TheSameClientHasUnrelatedKeysInTwoLimits) {
   Rules rules("limits:\n" + limit("name: a\n    key: [user]") + limit("name: b\n    key: [user]"));
   const Matched& matched = rules.match({{"user", "u1"}});
   EXPECT_NE(matched.enforced.charges[0].key, matched.enforced.charges[1].key);
+}
+
+// So that a cluster finds what is charged together in one slot, wherever it can be.
+TEST(Match, AClientHasOnePlaceInAllLimitsThatTellClientsByTheSameValues) {
+  Rules rules("limits:\n" + limit("name: a\n    key: [user]") + limit("name: b\n    key: [user]") +
+              limit("name: c\n    key: [user, x]"));
+  std::set<std::uint64_t> places;
+  for (int i = 0; i < 1'000; ++i) {
+    const Matched& matched = rules.match({{"user", "u" + std::to_string(i)}, {"x", "1"}});
+    const auto& charges = matched.enforced.charges;
+    ASSERT_EQ(place_of(charges[0].key), place_of(charges[1].key));
+    places.insert(place_of(charges[0].key));
+    ASSERT_TRUE(i > 0 || place_of(charges[0].key) != place_of(charges[2].key));
+  }
+  EXPECT_GT(places.size(), 800u);  // of 4,096; 887 are to be expected
 }
 
 TEST(Match, C23_AddressesInOnePrefixShareAKey) {

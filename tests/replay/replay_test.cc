@@ -219,7 +219,7 @@ TEST(Replay, KeysAreHashesUnlessAskedFor) {
   // The hash under which every store knows this client of this limit.
   std::string encoded;
   append_part(encoded, "192.0.2.1");
-  const Key known = key_of(derive({{1, 2}}, "table", "test/per-client"), encoded);
+  const Key known = key_of(derive_limit({{1, 2}}, "test/per-client"), encoded);
   char text[33];
   std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(known.high),
                 static_cast<unsigned long long>(known.low));

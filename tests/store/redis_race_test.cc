@@ -52,7 +52,7 @@ struct Rival {
     for (std::size_t i = 0; i < count; ++i) {
       // Over the shards, where there are several.
       lane.charges[i] = {
-          .key = {keys[i] << 62, keys[i]}, .amount = dice.uniform(1, 3), .shape = shape};
+          .key = {keys[i] << (kPlaceBits - 2), keys[i]}, .amount = dice.uniform(1, 3), .shape = shape};
     }
     lane.group = {{lane.charges.data(), count}, {lane.decisions.data(), count}};
     ++under_way;

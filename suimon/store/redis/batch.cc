@@ -218,8 +218,10 @@ bool Batch::read(const Value& answer) {
   if (found_.size() < count) found_.resize(count);
   states_.assign(count, {});
   for (std::size_t i = 0; i < count; ++i) {
-    found_[i] = answer.elements[i].text;
-    if (const auto record = parse_record(found_[i])) {
+    const std::string_view text = answer.elements[i].text;
+    found_[i].clear();
+    if (const auto record = parse_record(text)) {
+      found_[i] = text.substr(0, text.size() - kExpiryBytes);
       states_[i] = {.record = *record, .present = true, .dirty = false};
     }
   }

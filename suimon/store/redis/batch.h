@@ -28,7 +28,8 @@ struct Part {
   bool look = false;       // nothing is taken, whatever they ask for
 };
 
-// A record to be replaced if it is still what is expected here, byte for byte; empty: none.
+// A record to be replaced if it is still what is expected here, byte for byte but for its expiry;
+// empty: none.
 struct Patch {
   Key key;
   std::string expected;

@@ -10,6 +10,8 @@ using detail::uint128;
 constexpr std::uint64_t kExact = std::uint64_t{1} << 53;  // doubles hold all that is below
 constexpr std::int64_t kBillion = 1'000'000'000;
 constexpr std::size_t kInstantBytes = 9;
+constexpr std::size_t kCompactBytes = 31 + kExpiryBytes;
+constexpr std::size_t kWideBytes = 46 + kExpiryBytes;
 
 uint128 read_bytes(std::string_view& bytes, std::size_t size) {
   uint128 number = 0;
@@ -52,10 +54,10 @@ Instant joined(const Parted& parts) {
 
 std::optional<Record> parse_record(std::string_view bytes) {
   const std::size_t size = bytes.size();
-  if (size != 31 && size != 46) return std::nullopt;
+  if (size != kCompactBytes && size != kWideBytes) return std::nullopt;
   const auto form = read_bytes(bytes, 1);
   const Parted at = read_parted(bytes);
-  if (form != (size == 31 ? 1U : 2U) || at.nanoseconds >= kBillion) return std::nullopt;
+  if (form != (size == kCompactBytes ? 1U : 2U) || at.nanoseconds >= kBillion) return std::nullopt;
   Record record;
   record.ledger.at = joined(at);
   if (form == 1) {

@@ -1,10 +1,12 @@
 // What a Redis server keeps of one key: an exact ledger and the parameters in which it is told.
 //
-//   31 bytes, all numbers below 2^53:  1 | seconds i5 | nanoseconds u4 | debt u7 | p u7 | q u7
-//   46 bytes, everything else:         2 | seconds i5 | nanoseconds u4 | debt u18 | p u9 | q u9
+//   all numbers below 2^53:  1 | seconds i5 | nanoseconds u4 | debt u7 | p u7 | q u7 | expires u5
+//   everything else:         2 | seconds i5 | nanoseconds u4 | debt u18 | p u9 | q u9 | expires u5
 //
-// Little-endian. The debt is in units of 1/q token, as of the instant; p of them flow in each
-// nanosecond. The capacity is no part of it, so a change of capacity converts nothing.
+// Little-endian, 36 or 51 bytes. The debt is in units of 1/q token, as of the instant; p of them
+// flow in each nanosecond. The capacity is no part of it, so a change of capacity converts nothing.
+// The second in which the server forgets it concerns the script alone: it tells by it whether the
+// expiry must be set anew.
 // Thread rule: pure functions.
 #pragma once
 
@@ -35,8 +37,9 @@ Instant joined(const Parted& parts);
 // Nothing for what is no record; take.lua reads with the same rules.
 std::optional<Record> parse_record(std::string_view bytes);
 
-// The form that take.lua writes, byte for byte.
+// What take.lua writes, byte for byte, but for the expiry at its end.
 void append_record(std::string& out, const Record& record);
+inline constexpr std::size_t kExpiryBytes = 5;
 
 // Little-endian, `bytes` long; the rest of the number is cut off.
 void append_bytes(std::string& out, detail::uint128 number, unsigned bytes);

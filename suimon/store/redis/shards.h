@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "suimon/core/charge.h"
+#include "suimon/core/identity.h"
 
 namespace suimon::redis {
 
@@ -26,9 +26,10 @@ struct Tag {
 // One tag for each of `count` equal ranges of slots, from 1 to 1024: always the same ones.
 std::vector<Tag> even_tags(unsigned count);
 
-// Which of `count` shards a key belongs to.
+// Which of `count` shards, at most 4096, a key belongs to: keys of one place (core/identity.h) lie
+// in one shard.
 inline unsigned shard_of(const Key& key, unsigned count) {
-  return static_cast<unsigned>((static_cast<detail::uint128>(key.high) * count) >> 64);
+  return static_cast<unsigned>((place_of(key) * count) >> kPlaceBits);
 }
 
 }  // namespace suimon::redis

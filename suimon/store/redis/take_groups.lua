@@ -1,11 +1,12 @@
 -- Part of the script that begins in take.lua.
 
 -- Patches: a record that the client has converted, or has taken from and takes back. It replaces
--- what is still byte for byte what the client saw; else a take is given back in part.
+-- what is still byte for byte what the client saw, the expiry apart; else a take is given back in
+-- part.
 for i = 2, #ARGV, 4 do
   local k, expected, other, back = tonumber(ARGV[i]), ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
-  if found[k] == expected then
-    found[k] = other ~= '' and other
+  if found[k] and sub(found[k], 1, -6) == expected then
+    found[k] = other ~= '' and other .. NO_EXPIRY
     read(k)
     if other == '' then
       call('DEL', keys[k])
@@ -17,8 +18,9 @@ for i = 2, #ARGV, 4 do
     local give_back = build_wide_step()
     give_back(k, back)
     if dirty[k] then
-      keep(k, S[k], N[k], D[k], P[k], Q[k])
+      keep(k)
       found[k] = call('GET', keys[k])
+      read(k)
     end
   end
 end
@@ -40,7 +42,7 @@ while at < last do
       ask[1], ask[2], ask[3], ask[4], ask[5], ask[6], ask[7], ask[8], ask[9], ask[10]
   end
   local r = found[k]
-  if flags == 3 and wide == 0 and op < 2 and not stuck and not dirty[k] and (not r or #r == 31) then
+  if flags == 3 and wide == 0 and op < 2 and not stuck and not dirty[k] and (not r or #r == 36) then
     -- One charge, alone on its key in this batch: nothing is remembered.
     at = at + 3
     local taken
@@ -48,15 +50,17 @@ while at < last do
       taken = room >= 0
       if taken and op == 0 and need > 0 then
         -- The same for all new keys.
-        local record = ask[11]
+        local record, word, text = ask[11], ask[12], ask[13]
         if not record then
-          record = pack(COMPACT, 1, ts, tn, need, ap, aq)
-          ask[11], ask[12] = record, full(ts, tn, need, ap)
+          local expires
+          expires, word, text = fresh(floor(ts + (tn + need / ap) / 1e9) + 2)
+          record = pack(COMPACT, 1, ts, tn, need, ap, aq, expires)
+          ask[11], ask[12], ask[13] = record, word, text
         end
-        call('SET', keys[k], record, expiry, ask[12])
+        call('SET', keys[k], record, word, text)
       end
     else
-      local form, s, n, d, p, q = unpack_struct(COMPACT, r)
+      local form, s, n, d, p, q, e = unpack_struct(COMPACT, r)
       if p == ap and q == aq and form == 1 and n < 1e9 and d < EXACT and
         (s > cs or (s == cs and n >= cn)) then
         local ds, dn = ts - s, tn - n
@@ -67,13 +71,13 @@ while at < last do
           if inflow < d then debt = d - inflow end
           taken = debt <= room
           if taken and op == 0 and need > 0 then
-            debt = debt + need
-            call('SET', keys[k], pack(COMPACT, 1, ts, tn, debt, p, q), expiry,
-              full(ts, tn, debt, p))
+            keep_compact(k, ts, tn, debt + need, p, q, e)
           end
         elseif callers == 0 then
           taken = d <= room
-          if taken and op == 0 and need > 0 then keep(k, s, n, d + need, p, q) end
+          if taken and op == 0 and need > 0 then
+            keep_compact(k, s, n, d + need, p, q, e)
+          end
         end
       end
     end
@@ -157,7 +161,7 @@ end
 
 if any_dirty then
   for k = 1, key_count do
-    if dirty[k] then keep(k, S[k], N[k], D[k], P[k], Q[k]) end
+    if dirty[k] then keep(k) end
   end
 end
 
