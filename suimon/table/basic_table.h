@@ -315,8 +315,8 @@ class BasicTable {
   Arrival arrive(const Candidates& key, const typename Places<Steps, kCures>::Found& found,
                  const Charge& charge, Decision& out, Instant now, const Where* where = nullptr);
   bool take_elsewhere(const Charge& charge, Decision& out, Instant now);
-  Placing find_place(const Candidates& key, const ShapeView& shape, Instant now,
-                     std::span<Slot* const> taken, Slot*& place, Slot& mark);
+  Placing find_place(const Candidates& key, const Candidates* other, const ShapeView& shape,
+                     Instant now, std::span<Slot* const> taken, Slot*& place, Slot& mark);
   bool take_of_nothing(const Charge& charge, Decision& out, Instant now) const;
 
   // two_keys.h

@@ -199,20 +199,26 @@ typename BasicTable<Steps, kCures>::Placing BasicTable<Steps, kCures>::place_new
   for (std::size_t i = 0; i < group.spots.size(); ++i) {
     Spot& spot = group.spots[i];
     if (!spot.absent || spot.own != nullptr || spot.unkept || !writes(group, i)) continue;
+    const Charge& charge = *spot.charge;
+    const bool two_keys = charge.rekey != Rekey::none;
+    Candidates other;
+    if (two_keys) {
+      const bool home_is_key = (charge.rekey == Rekey::move) == spot.is_newer;
+      other = places_.candidates(home_is_key ? charge.other : charge.key);
+    }
     if (spot.slot == nullptr) {
-      const ShapeView shape = ShapeView(memory_.shapes, spot.charge->shape).newest();
-      const Placing placing = find_place(spot.key, shape, now, taken.all(), spot.slot, spot.seen);
+      const ShapeView shape = ShapeView(memory_.shapes, charge.shape).newest();
+      const Placing placing = find_place(spot.key, two_keys ? &other : nullptr, shape, now,
+                                         taken.all(), spot.slot, spot.seen);
       if (placing == Placing::full) send_elsewhere(group, i);
       if (placing != Placing::marked) return placing;
       taken.emplace_back(spot.slot);
     }
     spot.marked = true;
     if (!places_.verify(spot.key, spot.slot, spot.seen)) return Placing::again;
-    if (spot.charge->rekey == Rekey::none) continue;
-    const Charge& charge = *spot.charge;
-    const bool home_is_key = (charge.rekey == Rekey::move) == spot.is_newer;
-    const Candidates other = places_.candidates(home_is_key ? charge.other : charge.key);
-    if (!places_.verify_other(other, spot.is_newer, spot.slot, spot.seen)) return Placing::again;
+    if (two_keys && !places_.verify_other(other, spot.is_newer, spot.slot, spot.seen)) {
+      return Placing::again;
+    }
   }
   return Placing::marked;
 }

@@ -10,18 +10,19 @@ typename BasicTable<Steps, kCures>::Arrival BasicTable<Steps, kCures>::arrive(
     const Candidates& key, const typename Places<Steps, kCures>::Found& found, const Charge& charge,
     Decision& out, Instant now, const Where* where) {
   const ShapeView shape = ShapeView(memory_.shapes, charge.shape).newest();
+  const Candidates* const other = where == nullptr ? nullptr : &where->other;
   const Instant before = places_.horizon();
   const Step<Word> look = first_step(shape, charge, now, before);
   if (!look.writes) {
     out = look.decision;
     if (charge.op != Op::peek || !look.decision.allowed()) return Arrival::decided;
     // A look says what a take would hear, also where nobody gives way.
-    return places_.victim_for(key, now, {}).is_none() ? Arrival::nowhere : Arrival::decided;
+    return places_.victim_for(key, other, now, {}).is_none() ? Arrival::nowhere : Arrival::decided;
   }
   Slot* place = found.slot;
   Slot mark = found.seen;
   if (place == nullptr) {
-    const Placing placing = find_place(key, shape, now, {}, place, mark);
+    const Placing placing = find_place(key, other, shape, now, {}, place, mark);
     if (placing != Placing::marked) {
       return placing == Placing::full ? Arrival::nowhere : Arrival::again;
     }
@@ -41,12 +42,13 @@ typename BasicTable<Steps, kCures>::Arrival BasicTable<Steps, kCures>::arrive(
   return Steps::cas(*place, mark, fresh) ? Arrival::decided : Arrival::again;
 }
 
-// Marks a place for an absent key. `taken` are places that must stay as they are.
+// Marks a place for an absent key, which may stand at `other` under its other name. `taken` are
+// places that must stay as they are.
 template <class Steps, Cures kCures>
 typename BasicTable<Steps, kCures>::Placing BasicTable<Steps, kCures>::find_place(
-    const Candidates& key, const ShapeView& shape, Instant now, std::span<Slot* const> taken,
-    Slot*& place, Slot& mark) {
-  const auto victim = places_.victim_for(key, now, taken);
+    const Candidates& key, const Candidates* other, const ShapeView& shape, Instant now,
+    std::span<Slot* const> taken, Slot*& place, Slot& mark) {
+  const auto victim = places_.victim_for(key, other, now, taken);
   if (victim.is_none()) return Placing::full;
   if (victim.key_is_here) return Placing::again;
   if (victim.slot == nullptr) {

@@ -68,12 +68,14 @@ class Places {
     bool is_none() const { return slot == nullptr && claimed == nullptr && !key_is_here; }
   };
 
-  // `taken`: places that must stay as they are.
-  Victim victim_for(const Candidates& key, Instant now, std::span<Slot* const> taken) const {
+  // `other`: of a client with two keys, where else he may stand; null: nowhere. `taken`: places
+  // that must stay as they are.
+  Victim victim_for(const Candidates& key, const Candidates* other, Instant now,
+                    std::span<Slot* const> taken) const {
     const Instant horizon = this->horizon();
     std::array<Choice, kLines> lines;
     for (unsigned line = 0; line < kLines; ++line) {
-      lines[line] = choice_in(key, line, now, horizon, taken);
+      lines[line] = choice_in(key, other, line, now, horizon, taken);
       if (lines[line].key_is_here) return {.key_is_here = true};
       // The third line only when the first two are full of live entries.
       if (line == 1 && lines[0].free + lines[1].free > 0) break;
@@ -200,20 +202,28 @@ class Places {
     return key.lines[i / Steps::kSlotsInLine][i % Steps::kSlotsInLine];
   }
 
+  static bool is_of(const Candidates& key, const Slot& seen, const Slot* slot) {
+    if (fingerprint_of(seen.id) != key.fingerprint) return false;
+    unsigned i = 0;
+    while (i < kCandidates && &candidate(key, i) != slot) ++i;
+    return i < kCandidates;
+  }
+
   static Slot read(Slot& slot, std::uint64_t id) {
     return kCures.wide_reads ? Steps::load(slot) : Slot{id, Steps::load(slot.word)};
   }
 
-  Choice choice_in(const Candidates& key, unsigned number, Instant now, Instant horizon,
-                   std::span<Slot* const> taken) const {
+  Choice choice_in(const Candidates& key, const Candidates* other, unsigned number, Instant now,
+                   Instant horizon, std::span<Slot* const> taken) const {
     Slot* const line = key.lines[number];
     Choice best;
     for (unsigned i = 0; i < Steps::kSlotsInLine; ++i) {
       if (std::find(taken.begin(), taken.end(), &line[i]) != taken.end()) continue;
       const Slot seen = read(line[i], Steps::load(line[i].id));
       if (kind_of(seen.id) == Kind::claimed) best.claimed = &line[i];
-      if (fingerprint_of(seen.id) == key.fingerprint && kind_of(seen.id) != Kind::empty &&
-          kind_of(seen.id) != Kind::pending) {
+      const bool stands = kind_of(seen.id) != Kind::empty && kind_of(seen.id) != Kind::pending;
+      if (stands && (fingerprint_of(seen.id) == key.fingerprint ||
+                     (kCures.both_keys && other != nullptr && is_of(*other, seen, &line[i])))) {
         best.key_is_here = true;  // it must never be its own victim
         return best;
       }

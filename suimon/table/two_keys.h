@@ -99,7 +99,7 @@ typename BasicTable<Steps, kCures>::Placing BasicTable<Steps, kCures>::go_over(
     InlineVector<Slot*, kMostCharges + 1> kept;
     for (Slot* const slot : taken) kept.emplace_back(slot);
     kept.emplace_back(from);
-    const Placing placing = find_place(where.other, shape, now, kept.all(), place, mark);
+    const Placing placing = find_place(where.other, nullptr, shape, now, kept.all(), place, mark);
     if (placing != Placing::marked) return placing;
   }
   if (!places_.verify(where.other, place, mark)) return Placing::again;

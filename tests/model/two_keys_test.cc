@@ -39,15 +39,14 @@ TEST(ModelOfTwoKeys, OfTwoThreadsOneTakesTheOneToken) {
 }
 
 TEST(ModelOfTwoKeys, OfThreeThreadsOneTakesTheOneToken) {
-  std::vector<Scenario> scenarios{new_client({accepts(), accepts(), moves()}),
-                                  new_client({accepts(), moves(), moves()})};
-  if (test::stretch() > 1) {
-    scenarios.push_back(known_client({accepts(), accepts(), moves()}));
-    scenarios.push_back(known_client({accepts(), moves(), moves()}));
-  }
-  for (const Scenario& scenario : scenarios) {
-    expect_right("three threads bring a client by two keys", scenario, kAll);
-  }
+  const char* const name = "three threads bring a client by two keys";
+  expect_right(name, new_client({accepts(), accepts(), moves()}), kAll);
+  expect_right(name, new_client({accepts(), moves(), moves()}), kAll);
+  if (test::stretch() == 1) return;
+  // Every change of two slots may be helped by everybody else; a second attempt is beyond reach.
+  const Bounds once{.nonces = 2, .attempts = 1, .alone_every = 100};
+  expect_right(name, known_client({accepts(), accepts(), moves()}), kAll);
+  expect_right(name, known_client({accepts(), moves(), moves()}), once);
 }
 
 TEST(ModelOfTwoKeys, ALookSeesTheStateWhileItGoesOver) {
@@ -74,7 +73,7 @@ TEST(ModelOfTwoKeys, InPairsOfWhichOneHasGoneOver) {
 }
 
 TEST(ModelOfTwoKeys, InTablesOfEverySortWithClocksThatDiffer) {
-  run_some("threads bring a client by two keys", kTables * 27 * 8 * 4, 4 * test::stretch(),
+  run_some("threads bring a client by two keys", kTables * 9 * 4 * 4, 20 * test::stretch(),
            {.nonces = 2, .attempts = 1, .alone_every = 100}, [](Choice choice) {
              Scenario scenario = table_of_residents(choice);
              scenario.one_client = {{kOlder, kNewer}};
@@ -85,13 +84,25 @@ TEST(ModelOfTwoKeys, InTablesOfEverySortWithClocksThatDiffer) {
                              [](const Resident& resident) { return resident.slot == 0; });
                scenario.residents.push_back({0, kOlder, kFull[full]});
              }
-             for (unsigned i = 0; i < (test::stretch() > 1 ? 3 : 2); ++i) {
+             for (unsigned i = 0; i < 2; ++i) {
                const Duration clock = kClocks[choice.of(3)];
                scenario.actors.push_back(choice.of(2) == 0 ? accepts(clock) : moves(clock));
              }
              scenario.limits[0].capacity = 2;
              return scenario;
            });
+}
+
+// Somebody who has read that he stands nowhere finds, when it comes to the worst, his own state in
+// the way: it is not for him to forget.
+TEST(ModelOfTwoKeys, NobodyGivesWayToHimself) {
+  for (const auto& [mine, his] : {std::pair{accepts(), moves()}, {moves(), accepts()}}) {
+    Scenario scenario = new_client({mine, his});
+    scenario.limits[0].capacity = 2;
+    live_in(scenario, 1, Sort::limited);
+    live_in(scenario, 2, Sort::limited);
+    expect_right("a client comes while there is one place", scenario, kAll);
+  }
 }
 
 constexpr const char* kTooMuch = "more was admitted than C + floor(R*t)";
