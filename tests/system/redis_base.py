@@ -183,6 +183,10 @@ class Cluster:
         said = source.ask("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys)
         assert said == "+OK", said
 
+    def agrees(self):
+        """Whether all nodes say the same about who holds what, without which redis-cli moves nothing."""
+        return len({str(sorted(node.ask("CLUSTER", "SLOTS"))) for node in self.nodes}) == 1
+
     def end_move(self, slot, target):
         """The target first, so that there is always somebody who has it."""
         home = target.ask("CLUSTER", "MYID")
