@@ -52,15 +52,17 @@ class OnTheMove(ClusterTest):
     def test_a_slot_whose_keys_are_in_two_places_is_asked_key_by_key(self):
         # One shard: all keys lie in one slot.
         daemon = self.daemon(TWO_LIMITS, self.cluster.url + "?timeout=5s&shards=1", "a", threads=1)
-        users = [{"user": f"u{i}"} for i in range(10)]
-        self.assertEqual(self.together(daemon, users), [True] * 10)
+        self.assertEqual(check(daemon.http, user="stays").status, 200)
         source = next(node for node in self.cluster.nodes if self.cluster.keys(node))
         target = next(node for node in self.cluster.nodes if node is not source)
-        keys = source.ask("KEYS", "*")
-        slot = int(source.ask("CLUSTER", "KEYSLOT", keys[0])[1:])
+        stays, = source.ask("KEYS", "*")
+        users = [{"user": f"u{i}"} for i in range(10)]
+        self.assertEqual(self.together(daemon, users), [True] * 10)
+        slot = int(source.ask("CLUSTER", "KEYSLOT", stays)[1:])
         self.cluster.begin_move(slot, source, target)
-        self.cluster.move_keys(keys[:5], source, target)
-        self.assertRegex(source.ask("MGET", keys[0], keys[9]), "^-TRYAGAIN")
+        goes = [key for key in source.ask("KEYS", "*") if key != stays][:5]
+        self.cluster.move_keys(goes, source, target)
+        self.assertRegex(source.ask("MGET", goes[0], stays), "^-TRYAGAIN")
 
         self.assertEqual(self.together(daemon, users), [True] * 10)
         new = [{"user": f"n{i}"} for i in range(10)]
@@ -68,18 +70,24 @@ class OnTheMove(ClusterTest):
         self.assertEqual(self.together(daemon, users + new + users), [True] * 30)
         for user in users[:2]:
             self.assertEqual([check(daemon.http, **user).status for _ in range(2)], [200, 429])
-        # All or nothing: what the team refuses costs the user nothing, be they new or known.
-        for user, team, left in (("m", "t", 5), ("n7", "s", 3)):
+        # All or nothing: what the team refuses costs the user nothing, be they new, at the new place or at the old one.
+        for user, team, left in (("m", "t", 5), ("n7", "s", 3), ("stays", "r", 4)):
             both = {"user": user, "team": team, "path": "/team"}
             self.assertEqual([check(daemon.http, **both).status for _ in range(4)], [200, 200, 429, 429])
             self.assertEqual(self.together(daemon, [{"user": user}] * 5), [True] * (left - 2) + [False] * (7 - left))
+        # Records are converted to another policy, in calls of their own.
+        wider = TWO_LIMITS.replace("capacity: 5", "capacity: 6").replace("capacity: 2", "capacity: 3")
+        self.assertTrue(daemon.reload(wider))
+        self.assertEqual(self.together(daemon, users), [True] * 10)
+        self.assertEqual([check(daemon.http, **both).status for _ in range(2)], [200, 429])
         self.assertEqual(self.errors(daemon), 0)
 
-        self.cluster.move_keys([key for key in source.ask("KEYS", "*")], source, target)
+        self.assertIn(stays, source.ask("KEYS", "*"))
+        self.cluster.move_keys(source.ask("KEYS", "*"), source, target)
         self.cluster.end_move(slot, target)
         self.assertEqual(self.together(daemon, users), [False] * 2 + [True] * 8)
         self.assertEqual(self.together(daemon, users), [False] * 10)
-        self.assertEqual(self.together(daemon, new[:5] * 4), [True] * 15 + [False] * 5)
+        self.assertEqual(self.together(daemon, new[:5] * 5), [True] * 20 + [False] * 5)
         self.assertEqual(self.errors(daemon), 0)
         self.assertEqual(daemon.metrics()[EVENT.format("disputed")], 0)
         self.assertEqual(daemon.stop(), 0)
