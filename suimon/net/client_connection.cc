@@ -188,8 +188,9 @@ void ClientConnection::receive() {
   const auto got =
       tls_ ? tls_->read(scratch) : ::recv(fd_.get(), scratch.data(), scratch.size(), 0);
   if (got < 0) {
-    if (errno != EAGAIN && errno != EINTR) lose(system_text(errno));
-    return;
+    if (errno == EAGAIN || errno == EINTR) return;
+    // With TLS 1.3 a client hears only now that its certificate is not good enough.
+    return lose(tls_ ? "TLS: " + tls_->mistake() : system_text(errno));
   }
   if (got == 0) return lose("the server closed the connection");
   owner_.on_bytes({scratch.data(), static_cast<std::size_t>(got)});

@@ -82,7 +82,7 @@ ssize_t TlsStream::outcome(int result) {
     case SSL_ERROR_ZERO_RETURN:
       return 0;
     default:
-      if (SSL_is_init_finished(stream_.get()) == 0) mistake_ = reason_of_failure(stream_.get());
+      mistake_ = reason_of_failure(stream_.get());
       // An end without a goodbye is one, too: whether more was to come, nobody can know.
       ERR_clear_error();
       over_ = true;

@@ -93,7 +93,7 @@ class TlsStream {
   enum class Handshake : std::uint8_t { done, going_on, failed };
   // Goes on with the handshake as far as the bytes that have come allow.
   Handshake shake_hands();
-  // Why the handshake failed, for people.
+  // Why the handshake failed, or after it a read or write with EPROTO; for people.
   const std::string& mistake() const { return mistake_; }
 
   // As recv(2) and send(2) on a non-blocking socket, errno included; 0 from read() means that the

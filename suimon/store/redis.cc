@@ -123,6 +123,42 @@ void RedisStore::enqueue(Group& group, Take& take, Instant now) {
   put(shards_[its.steps[0].shard], its.waiting);
 }
 
+// In the place of a step there is one for each of its keys, the narrowest limits first.
+void RedisStore::split(Waiting& waiting) {
+  const auto charges = waiting.group->charges;
+  Spread* its = waiting.spread;
+  if (its == nullptr) {
+    its = &spreads_.take();
+    its->reset(waiting);
+    its->count = 1;
+  }
+  const auto begin = its->steps.begin();
+  const auto at = static_cast<std::ptrdiff_t>(its->at);
+  const std::vector<Spread::Step> later(begin + at + 1,
+                                        begin + static_cast<std::ptrdiff_t>(its->count));
+  its->count = its->at;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    if ((waiting.mask >> i & 1) == 0) continue;
+    std::size_t first = 0;  // charge on that key
+    while ((waiting.mask >> first & 1) == 0 || !(charges[first].key == charges[i].key)) ++first;
+    const double rate = rate_of(lineage_.tier(charges[i].shape)->scale);
+    std::size_t step = its->at;
+    while (step < its->count && (its->steps[step].mask >> first & 1) == 0) ++step;
+    if (step == its->count) {
+      const auto shard = redis::shard_of(charges[i].key, static_cast<unsigned>(shards_.size()));
+      its->steps[its->count++] = {.shard = shard, .mask = 0, .rate = rate};
+    }
+    Spread::Step& one = its->steps[step];
+    one.mask = static_cast<std::uint16_t>(one.mask | 1U << i);
+    one.rate = std::min(one.rate, rate);
+  }
+  std::sort(begin + at, begin + static_cast<std::ptrdiff_t>(its->count),
+            [](const Spread::Step& a, const Spread::Step& b) { return a.rate < b.rate; });
+  for (const Spread::Step& step : later) its->steps[its->count++] = step;
+  waiting.spread = its;
+  waiting.mask = its->steps[its->at].mask;
+}
+
 void RedisStore::put(Shard& shard, const Waiting& waiting) {
   shard.queue.push_back(waiting);
   ++waiting_;
@@ -139,6 +175,19 @@ void RedisStore::flush() {
   }
 }
 
+// Whether there is a place for it in the batch that is being made.
+bool RedisStore::fits(const Shard& shard, const Waiting& waiting) const {
+  const redis::Batch& batch = *shard.batch;
+  const auto count = static_cast<std::size_t>(std::popcount(waiting.mask));
+  if (!batch.has_room(count) || batch.charges() + count > options_.max_charges) return false;
+  if (batch.empty() || loop_.now() >= shard.narrow_until) return true;
+  const auto charges = waiting.group->charges;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    if ((waiting.mask >> i & 1) != 0 && !batch.only(charges[i].key)) return false;
+  }
+  return true;
+}
+
 // What waits for the shard, as far as it fits into one batch.
 void RedisStore::send(Shard& shard) {
   redis::Batch& batch = *shard.batch;
@@ -146,12 +195,12 @@ void RedisStore::send(Shard& shard) {
   Instant now = loop_.now();
   if (callers && !shard.queue.empty()) now = shard.queue.front().now;
   batch.begin(shard.name, {.callers = callers, .now = now});
-  std::size_t patches = 0;
-  for (; patches < shard.patches.size() && batch.has_room_for_patch(); ++patches) {
-    batch.add(shard.patches[patches]);
+  for (const redis::Patch& patch : shard.patches) {
+    if (!batch.has_room_for_patch()) break;
+    if (loop_.now() < shard.narrow_until && !batch.only(patch.key)) break;
+    batch.add(patch);
+    ++shard.patches_sent;
   }
-  shard.patches.erase(shard.patches.begin(),
-                      shard.patches.begin() + static_cast<std::ptrdiff_t>(patches));
   while (!shard.queue.empty()) {
     const Waiting waiting = shard.queue.front();
     if (loop_.now() > waiting.since + options_.timeout) {
@@ -160,9 +209,7 @@ void RedisStore::send(Shard& shard) {
       fail(waiting, kNotSent, figures_.not_sent);
       continue;
     }
-    const auto charges = static_cast<std::size_t>(std::popcount(waiting.mask));
-    if (!batch.has_room(charges) || batch.charges() + charges > options_.max_charges) break;
-    if (callers && !(waiting.now == now)) break;
+    if (!fits(shard, waiting) || (callers && !(waiting.now == now))) break;
     if (offset_known_) {
       for (const Charge& charge : waiting.group->charges) {
         redis::Lineage::map(*lineage_.tier(charge.shape)->line, offset_);

@@ -2,7 +2,8 @@
 //
 // Whatever comes while a round trip is under way leaves together in the next one. In a cluster keys
 // are spread over shards, each with its own batches; a group with keys in several is taken shard by
-// shard and given back where a later one refuses (docs/stores.md, docs/bounds.md).
+// shard and given back where a later one refuses (docs/stores.md, docs/bounds.md). So is, key by
+// key, a group whose slot is on the move, when its keys are in two places.
 // A call whose outcome is unknown counts as spent and is never sent again.
 //
 // Thread rule: one store per event loop, used on its thread; adopt(), convert_replaced(), forget()
@@ -80,13 +81,16 @@ class RedisStore final : public Store {
     std::uint16_t slot = 0;
     bool under_way = false;
     std::deque<Waiting> queue;
-    std::vector<redis::Patch> patches;  // for the next batch
-    std::vector<Waiting> sent;          // the parts of the batch under way
+    std::vector<redis::Patch> patches;  // for the next batch; before them those under way:
+    std::size_t patches_sent = 0;
+    std::vector<Waiting> sent;  // the parts of the batch under way
     std::unique_ptr<redis::Batch> batch;
     Instant sent_at;
+    Instant narrow_until = Instant::min();  // its slot is on the move: a key in a batch, or a group
   };
 
   static constexpr unsigned kMostTries = 8;
+  static constexpr Duration kNarrowFor = std::chrono::milliseconds(100);
   static constexpr Duration kTellEvery = std::chrono::seconds(5);
   static constexpr std::size_t kMostPatches = 4'096;  // that wait, of one shard
 
@@ -94,10 +98,13 @@ class RedisStore final : public Store {
   void put(Shard& shard, const Waiting& waiting);
   void flush();
   void send(Shard& shard);
+  bool fits(const Shard& shard, const Waiting& waiting) const;
   void expire();
   static void heard(void* context, redis::Fate fate, const redis::Value& value);
   void on_answer(Shard& shard, redis::Fate fate, const redis::Value& value);
   void on_words(Shard& shard);
+  bool narrow(Shard& shard);
+  void split(Waiting& waiting);
   void told(bool well, std::string_view text);
   void try_again(Shard& shard, std::size_t part);
   void decide(Shard& shard, std::size_t part);

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "suimon/store/redis.h"
+#include "suimon/store/redis/command.h"
 
 namespace suimon {
 namespace {
@@ -26,6 +27,15 @@ void RedisStore::heard(void* context, redis::Fate fate, const redis::Value& valu
 void RedisStore::on_answer(Shard& shard, redis::Fate fate, const redis::Value& value) {
   redis::Batch& batch = *shard.batch;
   if (fate == redis::Fate::answered) figures_.round_trips.add(loop_.now() - shard.sent_at);
+  shard.under_way = false;
+  if (fate == redis::Fate::not_run && redis::has_code(value, "TRYAGAIN") && narrow(shard)) {
+    flush_.soon();
+    return;
+  }
+  const auto patches = shard.patches.begin();
+  shard.patches.erase(patches, patches + static_cast<std::ptrdiff_t>(shard.patches_sent));
+  shard.patches_sent = 0;
+  shard.under_way = true;  // whoever hears of it may ask again, for the next batch
   if (fate == redis::Fate::answered && batch.read(value)) {
     if (options_.clock == RedisOptions::Clock::server) {
       // The answer was written before it was read, so nothing is mapped to a later instant than its
@@ -47,6 +57,21 @@ void RedisStore::on_answer(Shard& shard, redis::Fate fate, const redis::Value& v
   }
   shard.under_way = false;
   if (!shard.queue.empty() || !shard.patches.empty()) flush_.soon();
+}
+
+// The slot is on the move, so its keys are in two places, and a call runs only where all of its
+// keys are; one that is nowhere yet is made at the new place. Nothing has run. True: all of it is
+// tried again, by calls about one key each, or about one group; such a group comes here once more
+// when its keys are apart, and goes on key by key.
+bool RedisStore::narrow(Shard& shard) {
+  if (shard.batch->keys().size() < 2) return false;
+  shard.narrow_until = loop_.now() + kNarrowFor;
+  if (shard.sent.size() == 1 && shard.patches_sent == 0) split(shard.sent.front());
+  shard.patches_sent = 0;
+  shard.queue.insert(shard.queue.begin(), shard.sent.begin(), shard.sent.end());
+  waiting_ += shard.sent.size();
+  shard.sent.clear();
+  return true;
 }
 
 // Operators hear when it begins to go wrong and when that is over, each at most every kTellEvery.

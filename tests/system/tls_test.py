@@ -29,11 +29,11 @@ class Authority:
     def new_key(key):
         return ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key]
 
-    def sign(self, name, days=2):
-        """The files of a certificate for localhost and 127.0.0.1, and of its key."""
+    def sign(self, name, days=2, names="DNS:localhost,IP:127.0.0.1"):
+        """The files of a certificate for localhost and 127.0.0.1 or other names, and of its key."""
         certificate, key = self.folder / f"{name}.crt", self.folder / f"{name}.key"
         asked, extra = self.folder / f"{name}.csr", self.folder / f"{name}.ext"
-        extra.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+        extra.write_text(f"subjectAltName={names}\n")
         openssl("req", *self.new_key(key), "-out", asked, "-subj", f"/CN={name}")
         openssl("x509", "-req", "-in", asked, "-CA", self.certificate, "-CAkey", self.key,
                 "-out", certificate, "-days", days, "-extfile", extra)

@@ -59,6 +59,10 @@ class Batch {
   bool has_room_for_patch() const { return patches_ < kMostPatches && keys_.size() < kMostCharges; }
   void add(const Patch& patch);
   bool empty() const { return parts_.empty() && patches_ == 0; }
+  // Whether it is about no other key so far.
+  bool only(const Key& key) const {
+    return keys_.empty() || (keys_.size() == 1 && keys_.front() == key);
+  }
   std::size_t parts() const { return parts_.size(); }
   std::size_t charges() const { return charges_.size(); }
 

@@ -51,8 +51,9 @@ bool Cluster::redirected(Call& call, Link& from, const Value& error) {
     send(call, to);
     return true;
   }
-  if (has_code(error, "CLUSTERDOWN")) look_soon();
-  if (!has_code(error, "CLUSTERDOWN") && !has_code(error, "TRYAGAIN")) return false;
+  // By TRYAGAIN the keys of the call are in two places, and who called must make several of it.
+  if (!has_code(error, "CLUSTERDOWN")) return false;
+  look_soon();
   again(call);
   return true;
 }
