@@ -60,8 +60,8 @@ class RespSession final : public net::Session {
   void answer(const Verdict& verdict);
 
  private:
-  // With so much to send, the connection first gets its turn, which may find it full.
-  static constexpr std::size_t kMuch = std::size_t{1} << 20;
+  // With so much to send, the connection first looks whether its turn is over.
+  static constexpr std::size_t kMuch = std::size_t{256} << 10;
 
   std::size_t work(std::string_view in);
   bool has_much() const { return answered_ && connection_.out().size() >= kMuch; }
