@@ -387,8 +387,11 @@ TEST_F(GrpcServerTest, ADrainAsksForNoMoreCallsAndEndsWhenAllAreAnswered) {
   EXPECT_EQ(caller.goaways, (std::vector<std::int32_t>{0x7fffffff}));
   server_->close_idle();
   work(caller);
-  EXPECT_EQ(caller.goaways.back(), id);
+  EXPECT_EQ(caller.goaways, (std::vector<std::int32_t>{0x7fffffff, id}));
   EXPECT_TRUE(caller.open);
+  server_->close_idle();  // as the daemon does until all have gone
+  work(caller);
+  EXPECT_EQ(caller.goaways.size(), 2U);
   echo_.waiting[0]->message() += "done";
   echo_.waiting[0]->respond();
   work(caller);
