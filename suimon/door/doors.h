@@ -41,8 +41,8 @@ class Door {
   // Ends the connections on which nothing is under way.
   virtual void close_idle() = 0;
   virtual const net::Server& server() const = 0;
-  // Requests that were wrong in themselves, in the order of kBadStatuses; null for a protocol that
-  // has no such statuses.
+  // Requests that were wrong in themselves, in the order of kBadStatuses: in a protocol without
+  // statuses those that HTTP has a status for. Null: they are not counted.
   virtual const BadRequests* bad_requests() const { return nullptr; }
   // Calls on open connections that found no place or buffer.
   virtual std::uint64_t refused_calls() const { return 0; }

@@ -63,7 +63,7 @@ bool Connection::full() const { return unsent() >= server_.limits_.max_out_bytes
 
 bool Connection::wants_input() const {
   if (ended_) return false;
-  return closing_ ? drained_ < kMaxDrained : !paused_ && !full();
+  return closing_ ? drained_ < kMaxDrained : !paused_ && !held_back_ && !full();
 }
 
 void Connection::on_ready(std::uint32_t events) {
@@ -113,15 +113,18 @@ void Connection::receive() {
 
 std::size_t Connection::hand_over(std::string_view in) {
   std::size_t used = 0;
+  const std::size_t turn = unsent() + server_.limits_.turn_bytes;
+  const auto has_its_turn = [&] { return !paused_ && !closing_ && !closed_; };
+  const auto has_enough = [&] { return full() || unsent() >= turn; };
   in_session_ = true;
-  while (used < in.size() && !paused_ && !closing_ && !closed_ && !full()) {
+  while (used < in.size() && has_its_turn() && !has_enough()) {
     const std::size_t step = session_->on_bytes(in.substr(used), *this);
     assert(step <= in.size() - used);
     if (step == 0) break;
     used += step;
   }
   in_session_ = false;
-  held_back_ = used < in.size() && full();
+  held_back_ = used < in.size() && has_its_turn() && has_enough();
   consumed_ = consumed_ || used > 0;
   return used;
 }
@@ -171,7 +174,11 @@ void Connection::settle() {
   if (closed_) return;
   if (!account()) {
     ++server_.refused_;
-    return close();
+    close();
+    // We live until the end of the wake-up, and the others of it need the room now.
+    std::string().swap(in_);
+    std::string().swap(out_);
+    return;
   }
   if (greeting()) return settle_greeting();
   if (held_back_ && !full()) server_.go_on_with(*this);

@@ -63,6 +63,7 @@ struct ServerLimits {
   std::size_t max_in_bytes = 2 << 20;          // bytes that a session has not consumed yet
   std::size_t max_buffered_bytes = 256 << 20;  // of all connections; the large ones go beyond it
   std::size_t max_out_bytes = 4 << 20;         // with so much unsent, a client is not read any more
+  std::size_t turn_bytes = 256 << 10;  // that one turn of a connection answers before the others'
   Duration header_timeout = std::chrono::seconds(10);  // for a request's bytes, and for a greeting
   Duration idle_timeout = std::chrono::seconds(60);    // between requests
   Duration write_timeout = std::chrono::seconds(30);   // a client takes no byte of its answer
@@ -162,7 +163,7 @@ class Connection final : private Watcher, private TimerTarget {
   bool sent_ = false;        // since the last settle()
   bool in_session_ = false;  // on_bytes is on the call stack
   bool paused_ = false;
-  bool held_back_ = false;  // in_ was not offered because out_ was full
+  bool held_back_ = false;  // the rest of in_ waits: out_ is full, or the turn was long enough
   bool resumed_ = false;    // in the server's list of connections to go on with
   bool ended_ = false;      // the client sends no more
   bool closing_ = false;    // nothing is handed over any more

@@ -46,8 +46,8 @@ struct RequestCounters {
 };
 
 // The statuses of answers to requests that were wrong in themselves, whatever the policy says.
-inline constexpr std::array<int, 11> kBadStatuses = {400, 404, 405, 408, 413, 414,
-                                                     415, 417, 431, 501, 505};
+inline constexpr std::array<int, 12> kBadStatuses = {400, 401, 404, 405, 408, 413,
+                                                     414, 415, 417, 431, 501, 505};
 using BadRequests = std::array<std::uint64_t, kBadStatuses.size()>;
 
 // What happened to connections of one listener.

@@ -387,8 +387,11 @@ TEST_F(GrpcServerTest, ADrainAsksForNoMoreCallsAndEndsWhenAllAreAnswered) {
   EXPECT_EQ(caller.goaways, (std::vector<std::int32_t>{0x7fffffff}));
   server_->close_idle();
   work(caller);
-  EXPECT_EQ(caller.goaways.back(), id);
+  EXPECT_EQ(caller.goaways, (std::vector<std::int32_t>{0x7fffffff, id}));
   EXPECT_TRUE(caller.open);
+  server_->close_idle();  // as the daemon does until all have gone
+  work(caller);
+  EXPECT_EQ(caller.goaways.size(), 2U);
   echo_.waiting[0]->message() += "done";
   echo_.waiting[0]->respond();
   work(caller);
@@ -434,6 +437,38 @@ TEST_F(GrpcServerTest, CallsBeyondTheMostAreRefusedAndOthersGoOn) {
   EXPECT_EQ(echo_.waiting.size(), 3U);
   EXPECT_EQ(caller.replies[9].error, static_cast<std::uint32_t>(NGHTTP2_REFUSED_STREAM));
   EXPECT_EQ(server_->refused_calls(), 2U);
+}
+
+TEST_F(GrpcServerTest, CallsThatAreGivenUpDoNotEndTheConnectionOfTheOthers) {
+  start();
+  Caller caller(path());
+  for (int round = 0; round < 30; ++round) {
+    std::vector<std::int32_t> given_up;
+    for (int i = 0; i < 100; ++i) {
+      given_up.push_back(caller.call("/echo", framed("x"), {}, false));
+    }
+    work(caller);
+    for (const std::int32_t id : given_up) caller.reset(id);
+    work(caller);
+  }
+  const std::int32_t id = caller.call("/echo", framed("well"));
+  work(caller);
+  EXPECT_TRUE(caller.goaways.empty());
+  EXPECT_EQ(caller.replies[id].message(), "well");
+}
+
+TEST_F(GrpcServerTest, ConnectionsThatDoNothingButGiveUpAreEnded) {
+  start({.resets = 10, .resets_per_second = 1});
+  Caller caller(path());
+  for (int i = 0; i < 20 && caller.open; ++i) {
+    const std::int32_t id = caller.call("/echo", framed("x"), {}, false);
+    work(caller);
+    caller.reset(id);
+    work(caller);
+  }
+  EXPECT_FALSE(caller.open);
+  EXPECT_EQ(bad(400), 1U);
+  expect_serving();
 }
 
 TEST_F(GrpcServerTest, MessagesThatWaitHaveABoundTogether) {

@@ -127,6 +127,14 @@ TEST(RespReader, AWholeCommandIsBoundedWhateverItsWords) {
   EXPECT_EQ(read(in).error, "Protocol error: too big a command");
 }
 
+TEST(RespReader, ALineOfAStrangerIsShort) {
+  EXPECT_EQ(read("a b c d e f g h i j\n", false).words.size(), 10U);
+  EXPECT_EQ(read("a b c d e f g h i j k\n", false).error,
+            "Protocol error: too many words in an inline request");
+  EXPECT_EQ(read(std::string(16384, 'a') + "\n", false).status, Status::command);
+  EXPECT_EQ(read(std::string(16385, 'a'), false).error, "Protocol error: too big inline request");
+}
+
 TEST(RespReader, TooManyWordsInALineAreAnError) {
   std::string line;
   for (int i = 0; i < 1024; ++i) line += "a ";

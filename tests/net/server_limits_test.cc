@@ -194,6 +194,51 @@ TEST_F(ServerTest, WhoFillsTheLastBuffersIsClosedAndSmallOnesAreServed) {
   EXPECT_EQ(ask(small, "still\n"), "<still>\n");
 }
 
+TEST_F(ServerTest, WhoIsClosedForWantOfBuffersGivesThemUpInTheSameWakeUp) {
+  ServerLimits limits;
+  limits.max_buffered_bytes = limits.max_out_bytes = limits.turn_bytes = 8 << 20;
+  start(limits);
+  std::vector<std::unique_ptr<Client>> greedy;
+  for (int i = 0; i < 16; ++i) greedy.push_back(std::make_unique<Client>(address_, 4096));
+  work();
+  for (const auto& client : greedy) {
+    client->send("big\nbig\nbig\nbig\nbig\nbig\nbig\nbig\n");  // and reads nothing
+  }
+  std::size_t held = 0;
+  loop_.post([&] {  // those that were closed are still there
+    for (Connection* connection : log_.answered) held += connection->out().capacity();
+  });
+  loop_.poll_once(0);
+  EXPECT_EQ(log_.answered.size(), 16u);
+  EXPECT_GT(server_->refused(), 0u);
+  EXPECT_LE(held, 4 * limits.max_buffered_bytes);  // a buffer has room for twice what is in it
+}
+
+TEST_F(ServerTest, ALongTurnIsDividedAndOthersComeInBetween) {
+  ServerLimits limits;
+  limits.max_out_bytes = 64 << 20;
+  limits.turn_bytes = 1 << 20;
+  start(limits);
+  Client greedy(address_, 4096), other(address_);
+  work();
+  std::string many;
+  for (int i = 0; i < 30; ++i) many += "big\n";
+  greedy.send(many);
+  other.send("here\n");
+  loop_.poll_once(0);
+  EXPECT_EQ(other.read(), "<here>\n");
+  EXPECT_LE(log_.offered, 4);  // of those the other's is one
+  greedy.send("ok\n");         // is not read before the rest was answered
+  const std::size_t all = 30 * ((1U << 20) + 6) + 5;
+  std::size_t got = 0;
+  for (int i = 0; i < 1000 && got < all; ++i) {
+    work();
+    got += greedy.read().size();
+  }
+  EXPECT_EQ(got, all);
+  EXPECT_EQ(log_.largest_offer, many.size());
+}
+
 // ----------------------------------------------------------------- drain
 
 TEST_F(ServerTest, DrainClosesTheIdleAndLetsTheOthersFinish) {

@@ -33,6 +33,7 @@ struct LineSession : Session {
     int timeouts = 0;
     bool answers_timeouts = false;
     std::size_t largest_offer = 0;
+    std::vector<Connection*> answered;  // each once, while it is open or until the wake-up's end
     Connection* paused = nullptr;
     LineSession* paused_session = nullptr;
     std::string bad_header;                 // what was told about the last PROXY header
@@ -52,6 +53,9 @@ struct LineSession : Session {
       log.paused_session = this;
       connection.pause();
       return end + 1;
+    }
+    if (std::find(log.answered.begin(), log.answered.end(), &connection) == log.answered.end()) {
+      log.answered.push_back(&connection);
     }
     if (line.starts_with("big")) connection.out().append(1 << 20, 'b');
     connection.out().append("<").append(line).append(">\n");

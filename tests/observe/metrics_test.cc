@@ -94,7 +94,7 @@ TEST_F(MetricsTest, BadRequestsAreShownByStatusForEveryListenerFromZeroOn) {
   LoopCounters& two = metrics_.add_loop();
   one.connections(0).bad_requests[0].set(2);
   two.connections(0).bad_requests[0].set(3);
-  two.connections(1).bad_requests[3].set(1);
+  two.connections(1).bad_requests[4].set(1);
   EXPECT_TRUE(shows(R"(suimon_bad_requests_total{door="http",status="400"} 5)"));
   EXPECT_TRUE(shows(R"(suimon_bad_requests_total{door="admin",status="400"} 0)"));
   EXPECT_TRUE(shows(R"(suimon_bad_requests_total{door="admin",status="408"} 1)"));

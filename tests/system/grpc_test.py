@@ -147,6 +147,26 @@ class Health(GrpcTest):
         unknown = self.pb.HealthCheckRequest(service="other")
         self.assert_fails("NOT_FOUND", "no such service", lambda: self.health.Check(unknown, timeout=20))
 
+    def test_watchers_leave_room_for_the_others(self):
+        from grpc_health.v1 import health_pb2_grpc
+        self.start(POLICY, threads=1)
+        watching, refused = [], 0
+        for channel in (self.connect(), self.connect()):
+            health = health_pb2_grpc.HealthStub(channel)
+            for _ in range(600):
+                call = health.Watch(self.pb.HealthCheckRequest(), timeout=120)
+                try:
+                    next(call)
+                    watching.append(call)
+                except self.grpc.RpcError as error:
+                    self.assertEqual(error.code(), self.grpc.StatusCode.RESOURCE_EXHAUSTED)
+                    refused += 1
+        self.assertEqual((len(watching), refused), (1024, 176))
+        self.assertEqual(self.ask({"client_ip": "192.0.2.1"}).overall_code, OK)
+        self.assertEqual(self.daemon.metrics()['suimon_calls_refused_total{door="grpc"}'], refused)
+        for call in watching:
+            call.cancel()
+
     def test_watchers_hear_of_the_end(self):
         heard = []
         calls = [self.health.Watch(self.pb.HealthCheckRequest(service=s), timeout=30) for s in ("", "other")]

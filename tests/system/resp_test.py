@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from harness import Closed, Suimon
+from harness import Closed, Suimon, until
 from resp_base import POLICY, Problem, RespClient, RespTest
 
 LONG = bool(os.environ.get("SUIMON_LONG"))
@@ -209,6 +209,8 @@ class Hostile(RespTest):
         self.ends(b"a" * 70_000, "ERR Protocol error: too big inline request")
         self.ends(b"POST / HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP has a door of its own")
         self.assertEqual(self.client().call("PING"), "PONG")
+        bad = 'suimon_bad_requests_total{door="resp",status="400"}'
+        until(lambda: self.daemon.metrics()[bad] == 6, "the count")
 
     def test_a_tls_client_on_a_plain_door(self):
         client = self.client()
@@ -265,6 +267,8 @@ class Password(RespTest):
         self.assertEqual(client.call("PING"), "PONG")
         other = self.client()
         self.assertEqual(other.call("HELLO", 3, "AUTH", "default", "open sesame")[b"proto"], 3)
+        wrong = 'suimon_bad_requests_total{door="resp",status="401"}'
+        until(lambda: self.daemon.metrics()[wrong] == 1, "the count")
 
     def test_a_password_that_others_may_read_is_refused(self):
         file = self.folder / "readable"

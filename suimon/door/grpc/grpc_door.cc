@@ -14,6 +14,8 @@ enum Method : int { kShouldRateLimit, kHealthCheck, kHealthWatch };
 
 // How often readiness is looked at while somebody watches it.
 constexpr Duration kLookEvery = std::chrono::seconds(1);
+// A watch lasts as long as its client likes, so watches must leave room for the calls that decide.
+constexpr std::size_t kMostWatches = 1024;
 
 // The service that a grpc.health.v1.HealthCheckRequest names. False when it is none.
 bool read_service(std::string_view message, std::string_view& service) {
@@ -150,6 +152,10 @@ void GrpcDoor::watch_health(std::string_view message, GrpcCall& call) {
   if (!read_service(message, service)) {
     return call.fail(GrpcCode::invalid_argument, kNoHealthRequest);
   }
+  if (watches_.size() >= kMostWatches) {
+    ++refused_watches_;
+    return call.fail(GrpcCode::resource_exhausted, "1024 others are watching already");
+  }
   // Of a service that may yet come the protocol wants the stream kept open.
   const Health now = is_known(service) ? health() : Health::service_unknown;
   wire::append_number(1, static_cast<std::uint64_t>(now), call.message());
@@ -204,7 +210,9 @@ class GrpcListener final : public Door {
   void close_idle() override { server_.close_idle(); }
   const net::Server& server() const override { return server_.server(); }
   const BadRequests* bad_requests() const override { return &server_.bad_requests(); }
-  std::uint64_t refused_calls() const override { return server_.refused_calls(); }
+  std::uint64_t refused_calls() const override {
+    return server_.refused_calls() + door_.refused_watches();
+  }
 
  private:
   GrpcDoor door_;

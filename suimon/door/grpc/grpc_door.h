@@ -36,6 +36,8 @@ class GrpcDoor final : public GrpcHandler, private net::TimerTarget {
 
   // Tells those who watch that no new work is welcome.
   void drain();
+  // Watches that were one too many.
+  std::uint64_t refused_watches() const { return refused_watches_; }
 
  private:
   struct Pending;
@@ -65,6 +67,7 @@ class GrpcDoor final : public GrpcHandler, private net::TimerTarget {
   RlsResponse response_;
   std::uint64_t decided_in_wake_ = 0;
   std::vector<Watch> watches_;
+  std::uint64_t refused_watches_ = 0;
   net::Timers::Id timer_;
   Pool<Pending> pendings_;
 };

@@ -96,6 +96,9 @@ GrpcServer::GrpcServer(net::Loop& loop, net::Fd listener, GrpcHandler& handler,
   // The window opens again as messages are complete, not as their bytes arrive.
   nghttp2_option_set_no_auto_window_update(option_.get(), 1);
   nghttp2_option_set_no_closed_streams(option_.get(), 1);
+  // Its own bound, 1,000 and 33 a second, ends connections on which all is well.
+  nghttp2_option_set_stream_reset_rate_limit(option_.get(), limits_.resets,
+                                             limits_.resets_per_second);
 }
 
 GrpcServer::~GrpcServer() = default;

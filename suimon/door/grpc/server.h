@@ -96,6 +96,10 @@ class GrpcHandler {
 struct GrpcLimits {
   std::uint32_t streams = 1000;  // at a time on one connection
   std::size_t calls = 16'384;    // at a time on all of them
+  // Calls that a connection gives up: a gateway does so whenever an answer is late or its own
+  // client leaves, and giving up costs no more than calling.
+  std::uint64_t resets = 100'000;            // in a burst
+  std::uint64_t resets_per_second = 10'000;  // beyond it
   std::size_t message_bytes = 64 << 10;
   std::size_t header_bytes = 16 << 10;
   std::uint32_t window_bytes = 1 << 20;  // of messages that are not complete, a connection

@@ -116,7 +116,7 @@ void GrpcSession::drain() {
 
 void GrpcSession::finish() {
   finishing_ = true;
-  if (!greeted_ || closing_) return;
+  if (!greeted_ || closing_ || std::exchange(told_to_go_, true)) return;
   nghttp2_submit_goaway(session_.get(), NGHTTP2_FLAG_NONE,
                         nghttp2_session_get_last_proc_stream_id(session_.get()), NGHTTP2_NO_ERROR,
                         nullptr, 0);

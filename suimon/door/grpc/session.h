@@ -74,6 +74,7 @@ class GrpcSession final : public net::Session, private net::TimerTarget {
   bool pinged_ = false;    // since then
   bool in_bytes_ = false;  // on_bytes is on the stack and will send
   bool finishing_ = false;
+  bool told_to_go_ = false;  // the last GOAWAY is on the way
   bool closing_ = false;
 };
 

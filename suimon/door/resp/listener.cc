@@ -26,6 +26,7 @@ class RespListener final : public Door {
   void drain() override { resp_.drain(); }
   void close_idle() override { resp_.close_idle(); }
   const net::Server& server() const override { return resp_.server(); }
+  const BadRequests* bad_requests() const override { return &resp_.bad_requests(); }
 
  private:
   RespServer resp_;

@@ -102,7 +102,7 @@ RespReader::Status RespReader::bad(std::string_view why) {
 RespReader::Status RespReader::read(std::string_view in, bool proved, std::size_t& consumed) {
   words_.clear();
   if (in.empty()) return Status::need_more;
-  return in.front() == '*' ? read_array(in, proved, consumed) : read_line(in, consumed);
+  return in.front() == '*' ? read_array(in, proved, consumed) : read_line(in, proved, consumed);
 }
 
 RespReader::Status RespReader::read_array(std::string_view in, bool proved, std::size_t& consumed) {
@@ -159,10 +159,12 @@ RespReader::Status RespReader::read_array(std::string_view in, bool proved, std:
   return Status::command;
 }
 
-RespReader::Status RespReader::read_line(std::string_view in, std::size_t& consumed) {
-  const std::size_t end = in.substr(0, limits_.line_bytes + 1).find('\n');
+RespReader::Status RespReader::read_line(std::string_view in, bool proved, std::size_t& consumed) {
+  const std::size_t most_words = proved ? limits_.words : limits_.unproved_words;
+  const std::size_t most_bytes = proved ? limits_.line_bytes : limits_.unproved_word_bytes;
+  const std::size_t end = in.substr(0, most_bytes + 1).find('\n');
   if (end == std::string_view::npos) {
-    return in.size() > limits_.line_bytes ? bad("too big inline request") : Status::need_more;
+    return in.size() > most_bytes ? bad("too big inline request") : Status::need_more;
   }
   std::string_view line = in.substr(0, end);
   if (line.ends_with('\r')) line.remove_suffix(1);
@@ -173,7 +175,7 @@ RespReader::Status RespReader::read_line(std::string_view in, std::size_t& consu
   for (;;) {
     while (at < line.size() && is_blank(line[at])) ++at;
     if (at == line.size()) break;
-    if (words_.size() == limits_.words) return bad("too many words in an inline request");
+    if (words_.size() == most_words) return bad("too many words in an inline request");
     const std::size_t from = unquoted_.size();
     if (!append_word(line, at, unquoted_)) return bad("unbalanced quotes in request");
     words_.push_back(std::string_view(unquoted_).substr(from));

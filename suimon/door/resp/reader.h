@@ -17,12 +17,12 @@
 namespace suimon::door {
 
 struct RespLimits {
-  std::size_t words = 1024;             // of one command, its name included
-  std::size_t word_bytes = 64 << 10;    // of one word
-  std::size_t line_bytes = 64 << 10;    // of a command in one line
-  std::size_t command_bytes = 1 << 20;  // of a whole command
-  std::size_t unproved_words = 10;      // the same for who has not shown the password yet
-  std::size_t unproved_word_bytes = 16384;
+  std::size_t words = 1024;                 // of one command, its name included
+  std::size_t word_bytes = 64 << 10;        // of one word
+  std::size_t line_bytes = 64 << 10;        // of a command in one line
+  std::size_t command_bytes = 1 << 20;      // of a whole command
+  std::size_t unproved_words = 10;          // the same for who has not shown the password yet
+  std::size_t unproved_word_bytes = 16384;  // and of a line
 };
 
 class RespReader {
@@ -45,7 +45,7 @@ class RespReader {
 
  private:
   Status read_array(std::string_view in, bool proved, std::size_t& consumed);
-  Status read_line(std::string_view in, std::size_t& consumed);
+  Status read_line(std::string_view in, bool proved, std::size_t& consumed);
   Status bad(std::string_view why);
 
   RespLimits limits_;

@@ -1,5 +1,6 @@
 #include "suimon/door/resp/session.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -60,8 +61,8 @@ class RespSession final : public net::Session {
   void answer(const Verdict& verdict);
 
  private:
-  // With so much to send, the connection first gets its turn, which may find it full.
-  static constexpr std::size_t kMuch = std::size_t{1} << 20;
+  // With so much to send, the connection first looks whether its turn is over.
+  static constexpr std::size_t kMuch = std::size_t{256} << 10;
 
   std::size_t work(std::string_view in);
   bool has_much() const { return answered_ && connection_.out().size() >= kMuch; }
@@ -69,7 +70,7 @@ class RespSession final : public net::Session {
   void ask();
   void check(Words words);
   void run(RespCommand command, Words words);
-  void end(std::string_view error);
+  void end(int status, std::string_view error);
   Batch& open();
   void answered();
 
@@ -123,7 +124,7 @@ std::size_t RespSession::work(std::string_view in) {
       if (is_full) continue;
     }
     if (status == RespReader::Status::bad) {
-      end("ERR " + reader.error());
+      end(400, "ERR " + reader.error());
       return in.size();
     }
     used += consumed;
@@ -248,28 +249,31 @@ void RespSession::run(RespCommand command, Words words) {
   answered_ = true;
   if (is_http(words.front())) {
     return end(
-        "ERR Protocol error: this door speaks the Redis protocol; HTTP has a door of its own");
+        400, "ERR Protocol error: this door speaks the Redis protocol; HTTP has a door of its own");
   }
   if (!may_run(command, words, client_, out)) return;
   if (command == RespCommand::suimon_check) return check(words);
   const RespFacts facts{server_.password_, server_.server_.connections()};
+  const unsigned wrong_before = client_.wrong_passwords;
   answer_command(command, words, client_, facts, out);
+  if (client_.wrong_passwords != wrong_before) server_.count_bad(401);
 }
 
-void RespSession::end(std::string_view error) {
+void RespSession::end(int status, std::string_view error) {
+  server_.count_bad(status);
   append_error(error, connection_.out());
   client_.leaves = true;
 }
 
 void RespSession::on_timeout(net::Connection& connection) {
   in_bytes_ = true;
-  end("ERR Protocol error: the rest of the command did not come in time");
+  end(408, "ERR Protocol error: the rest of the command did not come in time");
   connection.close_after_flush();
   in_bytes_ = false;
 }
 
 void RespSession::on_bad_proxy_header(std::string_view mistake, net::Connection& connection) {
-  end("ERR Protocol error: " + std::string(mistake));
+  end(400, "ERR Protocol error: " + std::string(mistake));
   connection.close_after_flush();
 }
 
@@ -300,6 +304,11 @@ void RespServer::wake(Instant now) {
   woken_ = now;
   engine_.wake(now);
   throttle_.wake(now);
+}
+
+void RespServer::count_bad(int status) {
+  const auto found = std::find(kBadStatuses.begin(), kBadStatuses.end(), status);
+  if (found != kBadStatuses.end()) ++bad_[static_cast<std::size_t>(found - kBadStatuses.begin())];
 }
 
 void RespServer::drain() {

@@ -38,6 +38,9 @@ class RespServer {
   // Ends the connections on which nothing is under way.
   void close_idle() { server_.close_idle(); }
   const net::Server& server() const { return server_; }
+  // In the order of kBadStatuses, by the status that HTTP has for it: what was not the protocol,
+  // wrong passwords, commands whose rest did not come.
+  const BadRequests& bad_requests() const { return bad_; }
 
  private:
   friend class RespSession;
@@ -46,6 +49,7 @@ class RespServer {
 
   void wake(Instant now);
   void finish(Batch& batch);
+  void count_bad(int status);
 
   Engine& engine_;
   LoopCounters& counters_;
@@ -58,6 +62,7 @@ class RespServer {
   Instant woken_ = Instant::min();
   std::uint64_t decided_in_wake_ = 0;
   std::uint64_t clients_ = 0;  // that have ever come
+  BadRequests bad_{};
   bool draining_ = false;
   Pool<Batch> batches_;
   net::Server server_;  // last: its sessions use the rest
