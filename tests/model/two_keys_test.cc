@@ -42,11 +42,8 @@ TEST(ModelOfTwoKeys, OfThreeThreadsOneTakesTheOneToken) {
   const char* const name = "three threads bring a client by two keys";
   expect_right(name, new_client({accepts(), accepts(), moves()}), kAll);
   expect_right(name, new_client({accepts(), moves(), moves()}), kAll);
-  if (test::stretch() == 1) return;
-  // Every change of two slots may be helped by everybody else; a second attempt is beyond reach.
-  const Bounds once{.nonces = 2, .attempts = 1, .alone_every = 100};
-  expect_right(name, known_client({accepts(), accepts(), moves()}), kAll);
-  expect_right(name, known_client({accepts(), moves(), moves()}), once);
+  // With two who bring over the one state there are too many states to see them all.
+  if (test::stretch() > 1) expect_right(name, known_client({accepts(), accepts(), moves()}), kAll);
 }
 
 TEST(ModelOfTwoKeys, ALookSeesTheStateWhileItGoesOver) {

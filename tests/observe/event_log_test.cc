@@ -103,8 +103,8 @@ TEST_F(EventLogTest, ARefusalIsOneLineThatNamesNobody) {
   EXPECT_EQ(written(), "");
   clock_.advance(18ms);
   ask({{"user", "u1"}});
-  const std::string key = key_text(key_of(derive_limit(Secret{{1, 2}}, "shop/per-user"),
-                                          std::string("\2\0\0\0\0\0\0\0u1", 10)));
+  const std::string key = key_text(
+      key_of(derive_limit(Secret{{1, 2}}, "shop/per-user"), std::string("\2\0\0\0\0\0\0\0u1", 10)));
   EXPECT_EQ(
       written(),
       "{\"time\":\"2025-11-30T15:56:01.018Z\",\"door\":\"http\",\"domain\":\"shop\",\"limit\":"

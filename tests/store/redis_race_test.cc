@@ -51,8 +51,9 @@ struct Rival {
     }
     for (std::size_t i = 0; i < count; ++i) {
       // Over the shards, where there are several.
-      lane.charges[i] = {
-          .key = {keys[i] << (kPlaceBits - 2), keys[i]}, .amount = dice.uniform(1, 3), .shape = shape};
+      lane.charges[i] = {.key = {keys[i] << (kPlaceBits - 2), keys[i]},
+                         .amount = dice.uniform(1, 3),
+                         .shape = shape};
     }
     lane.group = {{lane.charges.data(), count}, {lane.decisions.data(), count}};
     ++under_way;
