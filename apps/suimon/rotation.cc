@@ -82,12 +82,22 @@ Result<Secrets> Rotation::read(const StoreSettings& settings) const {
 
 void Rotation::follow(LivePolicy& policy) {
   policy_ = &policy;
+  const std::time_t now = std::time(nullptr);
+  const bool begins = policy.is_to_go_on() && !waiting_;
+  const bool ends = since_ && (!policy.is_rotating() || begins);
+  if (ends && now < safe_at_) {
+    spdlog::warn(
+        "the previous secret goes {} seconds too early: whoever was limited and has not been "
+        "charged under the new one begins with a full bucket",
+        safe_at_ - now);
+  }
   if (!policy.is_rotating()) {
     if (since_) spdlog::info("the replacement of the secret is over: only the new one counts");
     since_.reset();
     return;
   }
-  if (!since_) since_ = std::time(nullptr);
+  if (!since_) since_ = now;
+  if (begins) safe_at_ = now + static_cast<std::time_t>(longest_fill(*policy.current()));
   spdlog::info(
       "the secret is being replaced, since {:%Y-%m-%dT%H:%M:%SZ}; states under the previous one "
       "are "

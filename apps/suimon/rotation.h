@@ -42,6 +42,7 @@ class Rotation final : net::TimerTarget {
   std::optional<Secret> of_this_run_;  // there is no file
   LivePolicy* policy_ = nullptr;
   std::optional<std::time_t> since_;  // when the replacement began
+  std::time_t safe_at_ = 0;           // when the previous secret may go
   net::Timers::Id next_;
   bool waiting_ = false;
 };

@@ -50,6 +50,7 @@ class ANewSecret(HttpTest):
         self.assertEqual(self.remaining("u"), 50)
         self.assertEqual(self.check({"user": "u"}, cost=20).status, 200)
         self.assertTrue(self.daemon.reload(policy()))
+        self.daemon.wait_for_line("the previous secret goes [0-9]+ seconds too early")
         until(lambda: self.rotating() == 0, "the end of the rotation")
         self.assertEqual(self.remaining("u"), 30)
 
