@@ -26,13 +26,15 @@ if callers == 0 then
   ts, tn = tonumber(time[1]), time[2] * 1000
 end
 
--- What is asked for: op, wide, changed (s, n), since (s, n), p, q, need, room.
+-- What is asked for: op, wide, changed (s, n), since (s, n), p, q, need, room; and p and q as a
+-- compact record has them.
 local asks = {}
 for j = 0, ask_count - 1 do
   local ask = {unpack_struct('<BBi5I4i5I4', batch, at)}
   at = ask[7]
   if ask[2] == 0 then
     ask[7], ask[8], ask[9], ask[10], at = unpack_struct('<dddd', batch, at)
+    ask.rate = pack('<I7I7', ask[7], ask[8])
   else
     ask.text, at = unpack_struct('<c54', batch, at)
   end
@@ -48,8 +50,8 @@ local any_dirty = false
 local ASK_TAKE, ASK_PEEK, ASK_UP_TO, ASK_GIVE_BACK, ASK_FORCE = 0, 1, 2, 3, 4
 
 -- A record expires LINGER seconds after it is full again. A write that finds some of them left leaves
--- the expiry as it is, which costs Redis a third less than setting one. What doubles round is
--- within the two seconds of `due`.
+-- the expiry as it is, which costs Redis half of setting one. What doubles round is within the two
+-- seconds of `due`.
 local LINGER, FOR_EVER = 8, 1e12
 local told, told_text
 local function fresh(due)
@@ -64,11 +66,12 @@ end
 
 -- Writes a record whose expiry is `e`, if it has one.
 local function keep_compact(k, s, n, d, p, q, e)
-  local due = floor(s + (n + d / p) / 1e9) + 2
+  local due = s + (n + d / p) / 1e9 + 2
   if e and e >= due and e <= due + LINGER and callers == 0 then
-    call('SET', keys[k], pack(COMPACT, 1, s, n, d, p, q, e), 'KEEPTTL')
+    -- In place, and all of it: what was read is of this form, too, and nothing expires meanwhile.
+    call('SETRANGE', keys[k], '0', pack(COMPACT, 1, s, n, d, p, q, e))
   else
-    local expires, word, text = fresh(due)
+    local expires, word, text = fresh(floor(due))
     call('SET', keys[k], pack(COMPACT, 1, s, n, d, p, q, expires), word, text)
   end
 end

@@ -28,6 +28,9 @@ end
 local said = {}
 local groups = 0
 local j, ask, op, wide, cs, cn, ls, ln, ap, aq, need, room = -1
+-- A compact record in parts: what is the same for all that are written now, and for all of one rate.
+local NOW_AND_RATE, RATE = '<c10I7c14I5', '<Bi5I4I7c14I5'
+local head, rate = pack('<Bi5I4', 1, ts, tn), nil
 local stuck  -- keys of groups that are undecided: what comes after them waits, too
 local charges = {byte(batch, at, at + charge_count * 3 - 1)}
 local last = charge_count * 3
@@ -40,6 +43,7 @@ while at < last do
     ask = asks[j]
     op, wide, cs, cn, ls, ln, ap, aq, need, room =
       ask[1], ask[2], ask[3], ask[4], ask[5], ask[6], ask[7], ask[8], ask[9], ask[10]
+    rate = ask.rate
   end
   local r = found[k]
   if flags == 3 and wide == 0 and op < 2 and not stuck and not dirty[k] and (not r or #r == 36) then
@@ -54,29 +58,35 @@ while at < last do
         if not record then
           local expires
           expires, word, text = fresh(floor(ts + (tn + need / ap) / 1e9) + 2)
-          record = pack(COMPACT, 1, ts, tn, need, ap, aq, expires)
+          record = pack(NOW_AND_RATE, head, need, rate, expires)
           ask[11], ask[12], ask[13] = record, word, text
         end
         call('SET', keys[k], record, word, text)
       end
     else
-      local form, s, n, d, p, q, e = unpack_struct(COMPACT, r)
-      if p == ap and q == aq and form == 1 and n < 1e9 and d < EXACT and
+      local form, s, n, d, its_rate, e = unpack_struct(RATE, r)
+      if its_rate == rate and form == 1 and n < 1e9 and d < EXACT and
         (s > cs or (s == cs and n >= cn)) then
         local ds, dn = ts - s, tn - n
         if dn < 0 then ds, dn = ds - 1, dn + 1e9 end
         if ds >= 0 then
-          local inflow = (ds * 1e9 + dn) * p
+          local inflow = (ds * 1e9 + dn) * ap
           local debt = 0
           if inflow < d then debt = d - inflow end
           taken = debt <= room
           if taken and op == 0 and need > 0 then
-            keep_compact(k, ts, tn, debt + need, p, q, e)
+            debt = debt + need
+            local due = ts + (tn + debt / ap) / 1e9 + 2
+            if e >= due and e <= due + LINGER and callers == 0 then
+              call('SETRANGE', keys[k], '0', pack(NOW_AND_RATE, head, debt, rate, e))
+            else
+              keep_compact(k, ts, tn, debt, ap, aq)
+            end
           end
         elseif callers == 0 then
           taken = d <= room
           if taken and op == 0 and need > 0 then
-            keep_compact(k, s, n, d + need, p, q, e)
+            keep_compact(k, s, n, d + need, ap, aq, e)
           end
         end
       end
@@ -100,6 +110,7 @@ while at < last do
           ask = asks[j]
           op, wide, cs, cn, ls, ln, ap, aq, need, room =
             ask[1], ask[2], ask[3], ask[4], ask[5], ask[6], ask[7], ask[8], ask[9], ask[10]
+          rate = ask.rate
         end
         if not S[k] then read(k) end
         local s, n, d, p, was = S[k], N[k], D[k], P[k], dirty[k]
