@@ -54,9 +54,9 @@ void run(std::span<const std::string_view> words) {
     require(reply[2] >= 0 && reply[3] >= -1 && reply[4] >= -1);
   }
   if (command == RespCommand::suimon_check) {
-    std::vector<suimon::Attribute> attributes;
-    suimon::Request request;
-    if (!read_check(words, attributes, request, error)) append_error(error, out);
+    suimon::door::CheckCalls checks;
+    if (!checks.add(words, error)) append_error(error, out);
+    require(checks.is_empty() == !out.empty());
   } else {
     answer_command(command, words, client, {password, 1}, out);
   }

@@ -256,6 +256,65 @@ TEST_F(RespDoor, ACheckTellsTheLimitThatBinds) {
   EXPECT_TRUE(send("SUIMON.CHECK d 1 a 1 a 2\r\n").starts_with("-ERR an attribute stands twice"));
 }
 
+// A command as programs send it: an array.
+std::string packed(const std::vector<std::string>& words) {
+  std::string text = "*" + std::to_string(words.size()) + "\r\n";
+  for (const std::string& word : words) {
+    text += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
+  }
+  return text;
+}
+
+TEST_F(RespDoor, ChecksThatComeTogetherAreAskedTogether) {
+  std::string calls;
+  std::string replies;
+  for (int i = 0; i < 20; ++i) {
+    const std::string user = "u" + std::to_string(i);
+    calls += packed({"SUIMON.CHECK", "d", "1", "user", user});
+    replies += "*5\r\n:1\r\n$4\r\neach\r\n:1\r\n:-1\r\n:60000\r\n";
+  }
+  EXPECT_EQ(send(calls), replies);
+  EXPECT_EQ(store_.takes, 2);  // the engine decides 16 at once
+  EXPECT_EQ(store_.largest, 16U);
+}
+
+TEST_F(RespDoor, ChecksStandInTheirPlaceAmongOtherCommands) {
+  const std::string check = packed({"SUIMON.CHECK", "d", "1", "user", "u"});
+  const std::string bad = packed({"SUIMON.CHECK", "d", "x", "user", "u"});
+  const std::string few = packed({"SUIMON.CHECK", "d"});
+  const std::string call = packed({"CL.THROTTLE", "k", "1", "1", "1"});
+  const std::string sent = check + call + call + check + bad + check + few + "PING\r\n" + check +
+                           "SUIMON.CHECK d 0 user u\r\n" + packed({"QUIT"}) + check;
+  const std::string replies =
+      "*5\r\n:1\r\n$4\r\neach\r\n:1\r\n:-1\r\n:60000\r\n"
+      "*5\r\n:0\r\n:2\r\n:1\r\n:-1\r\n:1\r\n"
+      "*5\r\n:0\r\n:2\r\n:0\r\n:-1\r\n:2\r\n"
+      "*5\r\n:1\r\n$4\r\neach\r\n:0\r\n:-1\r\n:120000\r\n"
+      "-ERR the cost must be a whole number from 0 to 18446744073709551615\r\n"
+      "*5\r\n:0\r\n$4\r\neach\r\n:0\r\n:60000\r\n:120000\r\n"
+      "-ERR wrong number of arguments for 'suimon.check' command\r\n"
+      "+PONG\r\n"
+      "*5\r\n:0\r\n$4\r\neach\r\n:0\r\n:60000\r\n:120000\r\n"
+      "*5\r\n:1\r\n$4\r\neach\r\n:0\r\n:-1\r\n:120000\r\n"
+      "+OK\r\n";
+  EXPECT_EQ(send(sent), replies);
+  EXPECT_TRUE(closed());
+}
+
+TEST_F(RespDoor, ChecksWaitForAStoreThatAnswersLaterAndKeepTheirOrder) {
+  store_.later = true;
+  const std::string check = packed({"SUIMON.CHECK", "d", "1", "user", "u"});
+  EXPECT_EQ(send(check + check + packed({"PING"}) + check), "");
+  EXPECT_EQ(store_.waiting, 1);
+  store_.answer();
+  EXPECT_EQ(work(),
+            "*5\r\n:1\r\n$4\r\neach\r\n:1\r\n:-1\r\n:60000\r\n"
+            "*5\r\n:1\r\n$4\r\neach\r\n:0\r\n:-1\r\n:120000\r\n"
+            "+PONG\r\n");
+  store_.answer();
+  EXPECT_EQ(work(), "*5\r\n:0\r\n$4\r\neach\r\n:0\r\n:60000\r\n:120000\r\n");
+}
+
 TEST_F(RespDoor, AKeyWhoseParametersChangeOwesWhatItOwed) {
   send("CL.THROTTLE k 9 1 1 5\r\n");  // 5 of 10 owed
   EXPECT_EQ(send("CL.THROTTLE k 19 1 60 1\r\n"), "*5\r\n:0\r\n:20\r\n:14\r\n:-1\r\n:360\r\n");

@@ -24,8 +24,7 @@ constexpr std::string_view mistake_of(Verdict::Status status) {
 
 }  // namespace
 
-bool read_check(std::span<const std::string_view> words, std::vector<Attribute>& attributes,
-                Request& request, std::string& error) {
+bool CheckCalls::add(std::span<const std::string_view> words, std::string& error) {
   const auto cost = parse_number<std::uint64_t>(words[2]);
   if (!cost) {
     error = "ERR the cost must be a whole number from 0 to 18446744073709551615";
@@ -37,6 +36,7 @@ bool read_check(std::span<const std::string_view> words, std::vector<Attribute>&
         "value ...]";
     return false;
   }
+  std::vector<Attribute>& attributes = attributes_[size_];
   attributes.clear();
   for (std::size_t i = 3; i < words.size(); i += 2) {
     if (attributes.size() == Request::kMostAttributes) {
@@ -51,7 +51,7 @@ bool read_check(std::span<const std::string_view> words, std::vector<Attribute>&
     }
     attributes.push_back({words[i], words[i + 1]});
   }
-  request = {words[1], attributes, *cost};
+  requests_[size_++] = {words[1], attributes, *cost};
   return true;
 }
 

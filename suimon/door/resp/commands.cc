@@ -247,14 +247,19 @@ RespCommand find_command(std::string_view word) {
   return row == nullptr ? RespCommand::unknown : row->command;
 }
 
+bool has_right_count(RespCommand command, Words words) {
+  const int arity = command_rows()[static_cast<std::size_t>(command) - 1].arity;
+  const auto count = static_cast<int>(words.size());
+  return arity >= 0 ? count == arity : count >= -arity;
+}
+
 bool may_run(RespCommand command, Words words, const RespClient& client, std::string& out) {
   if (command == RespCommand::unknown) {
     append_unknown(words, out);
     return false;
   }
   const CommandRow& row = command_rows()[static_cast<std::size_t>(command) - 1];
-  const auto count = static_cast<int>(words.size());
-  if (row.arity >= 0 ? count != row.arity : count < -row.arity) {
+  if (!has_right_count(command, words)) {
     append_wrong_count(row.name, out);
     return false;
   }

@@ -54,6 +54,9 @@ struct RespFacts {
   std::size_t connections = 0;
 };
 
+// Whether a command that is known may have so many words.
+bool has_right_count(RespCommand command, std::span<const std::string_view> words);
+
 // Whether the client may give this command with so many words; if not, the error is appended.
 bool may_run(RespCommand command, std::span<const std::string_view> words, const RespClient& client,
              std::string& out);

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "suimon/base/text.h"
-#include "suimon/door/resp/check_call.h"
 
 namespace suimon::door {
 namespace {
@@ -17,6 +16,11 @@ bool is_http(std::string_view word) {
   return equal_ignoring_case(word, "post") || equal_ignoring_case(word, "host:");
 }
 
+template <class Batch>
+bool is_full(const Batch* batch) {
+  return batch != nullptr && batch->size == Batch::kMost;
+}
+
 ThrottleDialect dialect_of(RespCommand command) {
   return command == RespCommand::throttle ? ThrottleDialect::throttle
                                           : ThrottleDialect::cl_throttle;
@@ -24,7 +28,7 @@ ThrottleDialect dialect_of(RespCommand command) {
 
 }  // namespace
 
-// Calls that are decided together and not answered yet; or one check, which needs none of the rest.
+// Calls that are decided together and not answered yet; or checks, which need none of the rest.
 struct RespServer::Batch {
   static constexpr std::size_t kMost = 32;
 
@@ -58,7 +62,7 @@ class RespSession final : public net::Session {
   void on_bad_proxy_header(std::string_view mistake, net::Connection& connection) override;
 
   void answer(const Batch& batch);
-  void answer(const Verdict& verdict);
+  void answer(std::span<const Verdict> verdicts);
 
  private:
   // With so much to send, the connection first looks whether its turn is over.
@@ -67,8 +71,10 @@ class RespSession final : public net::Session {
   std::size_t work(std::string_view in);
   bool has_much() const { return answered_ && connection_.out().size() >= kMuch; }
   bool gather(ThrottleDialect dialect, Words words);
+  bool has_gathered() const { return gathered_ != nullptr || !server_.checks_.is_empty(); }
   void ask();
-  void check(Words words);
+  void ask_throttles();
+  void ask_checks();
   void run(RespCommand command, Words words);
   void end(int status, std::string_view error);
   Batch& open();
@@ -112,23 +118,28 @@ std::size_t RespSession::work(std::string_view in) {
                                     : RespCommand::unknown;
     const bool throttles =
         client_.proved && (command == RespCommand::cl_throttle || command == RespCommand::throttle);
-    const bool is_full = gathered_ != nullptr && gathered_->size == Batch::kMost;
-    if (throttles && !is_full && gather(dialect_of(command), reader.words())) {
+    // The words of a line do not outlive the next one.
+    const bool checks = client_.proved && command == RespCommand::suimon_check && in[used] == '*' &&
+                        has_right_count(command, reader.words());
+    const bool joins = throttles ? server_.checks_.is_empty() && !is_full(gathered_)
+                                 : checks && gathered_ == nullptr && !server_.checks_.is_full();
+    if (joins && (throttles ? gather(dialect_of(command), reader.words())
+                            : server_.checks_.add(reader.words(), server_.error_))) {
       used += consumed;
       continue;
     }
     // Everything else comes behind what was gathered.
-    if (gathered_ != nullptr) {
+    if (has_gathered()) {
       ask();
       if (asked_ != nullptr) return used;
-      if (is_full) continue;
+      if ((throttles || checks) && !joins) continue;
     }
     if (status == RespReader::Status::bad) {
       end(400, "ERR " + reader.error());
       return in.size();
     }
     used += consumed;
-    if (throttles) {
+    if (throttles || checks) {
       append_error(server_.error_, connection_.out());
       answered_ = true;
     } else if (status == RespReader::Status::command) {
@@ -136,7 +147,7 @@ std::size_t RespSession::work(std::string_view in) {
       if (asked_ != nullptr) return used;
     }
   }
-  if (gathered_ != nullptr) ask();
+  if (has_gathered()) ask();
   return used;
 }
 
@@ -164,7 +175,9 @@ bool RespSession::gather(ThrottleDialect dialect, Words words) {
 }
 
 // Asks what was gathered. It is answered when this returns, or later.
-void RespSession::ask() {
+void RespSession::ask() { gathered_ != nullptr ? ask_throttles() : ask_checks(); }
+
+void RespSession::ask_throttles() {
   Batch& batch = *std::exchange(gathered_, nullptr);
   asked_ = &batch;
   server_.decided_in_wake_ += batch.size;
@@ -202,25 +215,25 @@ void RespSession::answer(const Batch& batch) {
   answered();
 }
 
-void RespSession::check(Words words) {
-  Request request;
-  if (!read_check(words, server_.attributes_, request, server_.error_)) {
-    return append_error(server_.error_, connection_.out());
-  }
+void RespSession::ask_checks() {
+  CheckCalls& checks = server_.checks_;
   Batch& batch = open();
   asked_ = &batch;
-  ++server_.decided_in_wake_;
-  server_.engine_.decide({&request, 1}, server_.id_,
+  server_.decided_in_wake_ += checks.requests().size();
+  server_.engine_.decide(checks.requests(), server_.id_,
                          {[](void* context, std::span<const Verdict> verdicts) {
                             Batch& done = *static_cast<Batch*>(context);
-                            if (done.session != nullptr) done.session->answer(verdicts.front());
+                            if (done.session != nullptr) done.session->answer(verdicts);
                             done.server->batches_.give_back(done);
                           },
                           &batch});
+  checks.clear();
 }
 
-void RespSession::answer(const Verdict& verdict) {
-  append_check_reply(verdict, client_.version, connection_.out());
+void RespSession::answer(std::span<const Verdict> verdicts) {
+  for (const Verdict& verdict : verdicts) {
+    append_check_reply(verdict, client_.version, connection_.out());
+  }
   answered();
 }
 
@@ -252,7 +265,10 @@ void RespSession::run(RespCommand command, Words words) {
         400, "ERR Protocol error: this door speaks the Redis protocol; HTTP has a door of its own");
   }
   if (!may_run(command, words, client_, out)) return;
-  if (command == RespCommand::suimon_check) return check(words);
+  if (command == RespCommand::suimon_check) {
+    if (!server_.checks_.add(words, server_.error_)) return append_error(server_.error_, out);
+    return ask_checks();
+  }
   const RespFacts facts{server_.password_, server_.server_.connections()};
   const unsigned wrong_before = client_.wrong_passwords;
   answer_command(command, words, client_, facts, out);

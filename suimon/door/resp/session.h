@@ -1,7 +1,8 @@
 // The Redis protocol over a connection: bytes to commands, decisions to replies, in order.
 //
 // Calls of CL.THROTTLE and THROTTLE that have arrived together are decided together, as of one
-// reading of the clock, and everything that was answered goes out in one write. Until a store that
+// reading of the clock, and so are those of SUIMON.CHECK; everything that was answered goes out in
+// one write. Until a store that
 // answers later has answered, the connection's next commands wait.
 // Thread rule: everything on the loop's thread.
 #pragma once
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "suimon/base/pool.h"
+#include "suimon/door/resp/check_call.h"
 #include "suimon/door/resp/commands.h"
 #include "suimon/door/resp/reader.h"
 #include "suimon/door/resp/throttle_call.h"
@@ -57,7 +59,7 @@ class RespServer {
   const RespPassword& password_;
   Throttle throttle_;
   RespReader reader_;
-  std::vector<Attribute> attributes_;
+  CheckCalls checks_;  // that are still to be asked; empty but for a session that is reading
   std::string error_;  // why the call that was read last cannot be asked
   Instant woken_ = Instant::min();
   std::uint64_t decided_in_wake_ = 0;
