@@ -11,7 +11,8 @@
 namespace suimon::app {
 namespace {
 
-// Prints "limit  hash" for every limit whose key is given; `note` tells two secrets apart.
+// Prints "limit  hash" for every limit whose key is given; `note` tells two secrets apart. Under
+// another secret than the daemon's nothing would be found, so which one it is stands beside.
 int print_hashes(const std::string& config, const std::string& secret_file, const Asked& asked,
                  std::string_view note) {
   const auto secret = load_secret(secret_file);
@@ -38,7 +39,11 @@ int print_hashes(const std::string& config, const std::string& secret_file, cons
     any = true;
     app::print(stdout, "{} {}{}\n", limit.rule->name, key_text(*limit.hash), note);
   }
-  if (!any) app::print(stderr, "no limit has a key of these attributes alone\n");
+  if (!any) {
+    app::print(stderr, "no limit has a key of these attributes alone\n");
+    return kWrongUsage;
+  }
+  app::print(stderr, "hashed under the secret in {}\n", secret_file);
   return kGood;
 }
 

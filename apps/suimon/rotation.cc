@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -53,7 +54,15 @@ Result<Secrets> Rotation::start(const StoreSettings& settings) {
           "or "
           "store: {secret_file: ...}, the same file for all of them");
     }
-    return read(settings);
+    auto secrets = read(settings);
+    if (!secrets && ::access(settings.secret_file.c_str(), F_OK) != 0) {
+      return failure(secrets.error().text +
+                     "; for a store that daemons share none is made by itself: copy that of the "
+                     "others, or make the first one with (umask 077; od -An -N16 -tx1 "
+                     "/dev/urandom | tr -d ' \\n' > " +
+                     settings.secret_file + ")");
+    }
+    return secrets;
   }
   if (!settings.secret_file.empty()) {
     const auto secret = load_or_make_secret(settings.secret_file);

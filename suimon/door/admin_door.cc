@@ -147,7 +147,8 @@ std::optional<std::string_view> AdminDoor::authorize(const HttpRequest& request,
     guesses_.check(key, 1, now);
     ++denied_[kWrong];
     respond_problem(exchange, 401,
-                    "this token is not known; send one of the file that --admin-token-file names",
+                    "this token is not known; send what stands behind a name and the colon in the "
+                    "file that --admin-token-file names",
                     fmt::format("{}, error=\"invalid_token\"\r\n", kChallenge));
   }
   return who;

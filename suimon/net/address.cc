@@ -30,8 +30,10 @@ Error wrong(std::string_view text, std::string_view why) {
 }
 
 Error system_error(const ListenAddress& address, std::string_view what, int code) {
-  return Error{"cannot listen on " + to_text(address) + ": " + std::string(what) + ": " +
-               std::strerror(code)};
+  std::string text = "cannot listen on " + to_text(address) + ": " + std::string(what) + ": " +
+                     std::strerror(code);
+  if (code == EADDRINUSE) text += "; a program listens there: stop it, or choose another address";
+  return Error{std::move(text)};
 }
 
 sockaddr_un unix_name(const std::string& path) {

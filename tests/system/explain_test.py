@@ -145,6 +145,13 @@ class KeyHash(CommandTest):
         self.assertEqual(both, one + other.replace("\n", " previous\n"))
         self.assertNotEqual(one, other)
 
+    def test_a_client_whom_no_limit_knows_is_a_mistake(self):
+        secret = self.secret("secret", "01" * 16)
+        self.policy_file.write_text("version: 1\ndomain: shop\nlimits:\n"
+                                    "  - {name: a, key: [user], token_bucket: {capacity: 3, refill: 1/day}}\n")
+        said = self.run_it("key-hash", "usr=u1", "--secret-file", secret, code=2)
+        self.assertIn("no limit has a key of these attributes alone", said)
+
     def test_it_never_makes_a_secret(self):
         said = self.run_it("key-hash", "user=u1", code=2)
         self.assertIn("state/secret cannot be read: No such file", said)
@@ -160,6 +167,16 @@ class Secret(CommandTest):
                      self.run_it("key-hash", "user=u1", "--secret-file", file, code=2)):
             for word in words:
                 self.assertIn(word, said)
+
+    def test_a_store_that_daemons_share_says_how_to_make_the_first(self):
+        file = self.folder / "none"
+        said = self.run_it("serve", "--http", "127.0.0.1:0", "--admin", "off", "--store", "redis://127.0.0.1:1",
+                           "--secret-file", file, code=2)
+        self.assertIn(f"secret file {file} cannot be read", said)
+        cure = said[said.index("(umask"):].split("\n", 1)[0]
+        self.assertTrue(cure.endswith(f"> {file})"), cure)
+        subprocess.run(["sh", "-c", cure], check=True)
+        self.assertRegex(self.run_it("key-hash", "user=u1", "--secret-file", file), "per-user [0-9a-f]{32}")
 
     def test_one_that_others_may_read_is_refused_with_the_cure(self):
         for mode in (0o640, 0o604, 0o660, 0o644, 0o610, 0o602):
