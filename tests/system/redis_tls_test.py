@@ -94,7 +94,7 @@ class BehindASentinel(TlsTest):
         config.write_text(f"sentinel monitor shop 127.0.0.1 {master.port} 1\n"
                           "sentinel down-after-milliseconds shop 500\nsentinel failover-timeout shop 3000\n")
         sentinel = self.ended_with_test(Process(
-            "redis-sentinel", config, *self.tls.server(port), "--bind", "127.0.0.1", "--dir", self.folder))
+            "redis-server", config, "--sentinel", *self.tls.server(port), "--bind", "127.0.0.1", "--dir", self.folder))
         until(lambda: command(port, "PING", tls=self.tls) == "+PONG", "the Sentinel")
         return port, lambda *words: command(port, "SENTINEL", *words, tls=self.tls) or ""
 
