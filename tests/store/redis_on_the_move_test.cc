@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "suimon/core/key_text.h"
 #include "suimon/store/redis/alarm.h"
 #include "suimon/store/redis/command.h"
 #include "tests/store/redis_scene.h"
@@ -56,7 +55,9 @@ class RedisOnTheMove : public testing::Test {
     return "suimon:{" + redis::even_tags(shards)[redis::shard_of(key, shards)].text + "}";
   }
   static std::string record(const Key& key, unsigned shards) {
-    return RedisServer::get()->ask({"GET", name(key, shards) + key_text(key)});
+    std::string full_name = name(key, shards);
+    redis::append_name(full_name, key);
+    return RedisServer::get()->ask({"GET", full_name});
   }
 };
 

@@ -1,10 +1,29 @@
 // The records of the store on Redis: what is kept, for how long, and how it is read.
+#include <set>
+
 #include "tests/store/redis_store_scene.h"
 
 namespace suimon {
 namespace {
 
 using namespace test;
+
+TEST(RedisRecordNames, AreTheKeyInBase64Url) {
+  const auto name = [](const Key& key) {
+    std::string text;
+    redis::append_name(text, key);
+    return text;
+  };
+  EXPECT_EQ(name({}), "AAAAAAAAAAAAAAAAAAAAAA");
+  EXPECT_EQ(name({0x0011223344556677, 0x8899aabbccddeeff}), "ABEiM0RVZneImaq7zN3u_w");
+  EXPECT_EQ(name({0xfbff'ffff'ffff'ffff, 0xffff'ffff'ffff'fffe}), "-____________________g");
+  std::set<std::string> names;
+  for (unsigned bit = 0; bit < 64; ++bit) {
+    names.insert(name({std::uint64_t{1} << bit, 0}));
+    names.insert(name({0, std::uint64_t{1} << bit}));
+  }
+  EXPECT_EQ(names.size(), 128u);  // none of the bits is left out
+}
 
 TEST_F(RedisStoreTest, C16_AnImpossibleCostTakesNothingAndPinsNothing) {
   RedisScene scene;
@@ -13,10 +32,10 @@ TEST_F(RedisStoreTest, C16_AnImpossibleCostTakesNothingAndPinsNothing) {
   const Decision refused = scene.apply(Op::take, 1'000'000, shape);
   EXPECT_TRUE(refused.never());
   EXPECT_EQ(refused.remaining(), 2u);
-  const auto lives = server().number({"PTTL", "suimon:" + key_text(kKey)});
+  const auto lives = server().number({"PTTL", full_name(kKey)});
   EXPECT_GT(lives, 70'000);
   EXPECT_LE(lives, 90'000);
-  expect_expiry_when_full(server(), "suimon:" + key_text(kKey), record(kKey));
+  expect_expiry_when_full(server(), full_name(kKey), record(kKey));
 }
 
 TEST_F(RedisStoreTest, EveryRecordGoesWhenItIsFullAgainAtAnyRate) {
@@ -33,7 +52,7 @@ TEST_F(RedisStoreTest, EveryRecordGoesWhenItIsFullAgainAtAnyRate) {
       ASSERT_TRUE(scene.apply(op, 1, shape, key).allowed() || op == Op::take);
       const auto seen = record_text(key);
       if (seen.empty()) continue;  // gone again: the third limit's is full soon
-      expect_expiry_when_full(server(), "suimon:" + key_text(key), *redis::parse_record(seen));
+      expect_expiry_when_full(server(), full_name(key), *redis::parse_record(seen));
     }
   }
 }
@@ -42,7 +61,7 @@ TEST_F(RedisStoreTest, EveryRecordGoesWhenItIsFullAgainAtAnyRate) {
 // not for ever, and not longer for what has been given back.
 TEST_F(RedisStoreTest, AnExpiryIsSetAgainOnlyWhenItMustBe) {
   RedisScene scene;
-  const std::string name = "suimon:" + key_text(kKey);
+  const std::string name = full_name(kKey);
   const auto expires = [&] { return server().number({"PEXPIRETIME", name}); };
   const ShapeNumber shape = scene.add("limit", {100, per_second(1)});
   scene.apply(Op::take, 1, shape);
@@ -106,10 +125,10 @@ TEST_F(RedisStoreTest, WhatIsNoRecordIsNothing) {
   const std::string full(36, '\xff');
   const std::string wide = '\2' + std::string(50, '\xff');
   for (const std::string& text : {std::string("hello"), full, wide, std::string(36, '\0')}) {
-    server().ask({"SET", "suimon:" + key_text(kKey), text});
+    server().ask({"SET", full_name(kKey), text});
     EXPECT_EQ(scene.apply(Op::take, 1, shape).remaining(), 9u) << text.size();
     EXPECT_EQ(scene.apply(Op::take, 1, shape).remaining(), 8u) << text.size();
-    expect_expiry_when_full(server(), "suimon:" + key_text(kKey), record(kKey));
+    expect_expiry_when_full(server(), full_name(kKey), record(kKey));
   }
 }
 

@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include "suimon/core/key_text.h"
 #include "suimon/store/redis/record.h"
 #include "suimon/store/redis/shards.h"
 #include "tests/store/redis_scene.h"
@@ -26,15 +25,20 @@ class RedisStoreTest : public testing::Test {
     const auto begin = answer.find("\r\n") + 2;
     return answer.substr(begin, answer.size() - begin - 2);
   }
-  static std::string record_text(const Key& key, const std::string& name = "suimon:") {
-    return bulk(server().ask({"GET", name + key_text(key)}));
+  // Under which the server knows the key.
+  static std::string full_name(const Key& key, std::string prefix = "suimon:") {
+    redis::append_name(prefix, key);
+    return prefix;
+  }
+  static std::string record_text(const Key& key, const std::string& prefix = "suimon:") {
+    return bulk(server().ask({"GET", full_name(key, prefix)}));
   }
   static redis::Record record(const Key& key) { return *redis::parse_record(record_text(key)); }
   static void put(const Key& key, const redis::Record& record) {
     std::string bytes;
     redis::append_record(bytes, record);
     bytes.append(redis::kExpiryBytes, '\0');
-    server().ask({"SET", "suimon:" + key_text(key), bytes});
+    server().ask({"SET", full_name(key), bytes});
   }
   static Instant server_now() {
     const std::string answer = server().ask({"TIME"});

@@ -10,7 +10,6 @@ namespace {
 using detail::uint128;
 
 constexpr std::uint64_t kExact = std::uint64_t{1} << 53;
-constexpr std::string_view kHex = "0123456789abcdef";
 constexpr std::size_t kNone = ~std::size_t{0};
 constexpr std::string_view kNeverRoom =
     "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
@@ -191,9 +190,7 @@ void Batch::finish() {
   key_text_.clear();
   for (const Key& key : keys_) {
     key_text_ += name_;
-    for (const std::uint64_t half : {key.high, key.low}) {
-      for (int shift = 60; shift >= 0; shift -= 4) key_text_ += kHex[(half >> shift) & 15];
-    }
+    append_name(key_text_, key);
   }
   key_views_.clear();
   const std::size_t size = keys_.empty() ? 0 : key_text_.size() / keys_.size();

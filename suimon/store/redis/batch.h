@@ -49,7 +49,7 @@ class Batch {
     Instant now;
   };
 
-  // `name` stands before the hash in every key.
+  // `name` stands before every key's own.
   void begin(std::string_view name, const Clock& clock);
   // Whether charges for `charges` keys more have a place.
   bool has_room(std::size_t charges) const {

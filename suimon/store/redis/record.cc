@@ -34,6 +34,16 @@ bool small(const Record& record) {
 
 }  // namespace
 
+void append_name(std::string& out, const Key& key) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  const uint128 bits = static_cast<uint128>(key.high) << 64 | key.low;
+  for (int shift = 122; shift >= 0; shift -= 6) {
+    out += kDigits[static_cast<std::size_t>(bits >> shift) & 63];
+  }
+  out += kDigits[static_cast<std::size_t>(bits << 4) & 63];
+}
+
 Parted parted(Instant instant) {
   std::int64_t seconds = instant.ns / kBillion;
   std::int64_t rest = instant.ns % kBillion;

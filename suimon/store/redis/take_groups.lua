@@ -31,6 +31,7 @@ local j, ask, op, wide, cs, cn, ls, ln, ap, aq, need, room = -1
 -- A compact record in parts: what is the same for all that are written now, and for all of one rate.
 local NOW_AND_RATE, RATE = '<c10I7c14I5', '<Bi5I4I7c14I5'
 local head, rate = pack('<Bi5I4', 1, ts, tn), nil
+local now = sub(head, 2)
 local stuck  -- keys of groups that are undecided: what comes after them waits, too
 local charges = {byte(batch, at, at + charge_count * 3 - 1)}
 local last = charge_count * 3
@@ -78,7 +79,8 @@ while at < last do
             debt = debt + need
             local due = ts + (tn + debt / ap) / 1e9 + 2
             if e >= due and e <= due + LINGER and callers == 0 then
-              call('SETRANGE', keys[k], '0', pack(NOW_AND_RATE, head, debt, rate, e))
+              -- In place: the form, the rate and the expiry are those that were read.
+              call('SETRANGE', keys[k], '1', pack('<c9I7', now, debt))
             else
               keep_compact(k, ts, tn, debt, ap, aq)
             end
