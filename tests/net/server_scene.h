@@ -150,6 +150,13 @@ class ServerTest : public testing::Test {
   void work() {
     for (int i = 0; i < 20; ++i) loop_.poll_once(0);
   }
+  // Works until all has arrived, a minute at most: behind a small window the system may let real
+  // time pass before the next byte.
+  template <class Arrived>
+  void work_until(Arrived&& arrived) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (!arrived() && std::chrono::steady_clock::now() < end) work();
+  }
   void pass(Duration time) {
     clock_.advance(time);
     work();
