@@ -105,7 +105,7 @@ std::vector<Bucket> read_tier_choice(const Node& node, LimitRule& rule, Reading&
   for (const Tier& tier : tiers) {
     if (!tier.parameters) return {};  // said where the tier stands
     const auto where = tier.name == first->name ? buckets.begin() : buckets.end();
-    buckets.insert(where, Bucket{tier.name, *tier.parameters, 0});
+    buckets.insert(where, Bucket{.tier = tier.name, .parameters = *tier.parameters});
   }
   return buckets;
 }
@@ -118,7 +118,7 @@ std::vector<Bucket> read_token_bucket(const Node& node, LimitRule& rule, Reading
   if (tier == nullptr) {
     const auto limit = read_parameters(node, kBucketWords, mistakes);
     if (!limit) return {};
-    return {Bucket{"", *limit, 0}};
+    return {Bucket{.tier = "", .parameters = *limit}};
   }
   for (const std::string_view own : {"capacity", "refill"}) {
     if (const Entry* entry = node.find(own)) {
@@ -230,7 +230,7 @@ std::vector<Bucket> read_buckets(const Node& limit, LimitRule& rule, Reading& re
                  "preset: there is no " + shown(*name) + "; " + advice(*name, preset_names()));
     return {};
   }
-  return {Bucket{"", *parameters, 0}};
+  return {Bucket{.tier = "", .parameters = *parameters}};
 }
 
 void read_limits(const Node& node, Reading& reading) {

@@ -115,6 +115,8 @@ Result<std::vector<const Shape*>> Ruleset::number_shapes(Shapes& shapes, const S
           shapes.assign(name, bucket.tier, rule.algorithm, bucket.parameters, now, largest_cost);
       if (!shape) return failure("limit " + rule.name + ": " + shape.error().text);
       bucket.shape = (*shape)->number;
+      const detail::Scale& exact = (*shape)->exact;
+      bucket.fill_time = detail::wait_until(exact, now, exact.burst(), 0);
       used.push_back(*shape);
     }
   }

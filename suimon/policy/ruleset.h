@@ -58,7 +58,9 @@ inline constexpr std::array<std::string_view, 3> kOnStoreErrorNames = {"local", 
 struct Bucket {
   std::string tier;  // "" without tiers
   Limit parameters;
+  // Of what number_shapes() makes of them:
   ShapeNumber shape = 0;
+  Duration fill_time{0};  // capacity / rate, rounded up to a nanosecond
 };
 
 struct LimitRule {

@@ -5,13 +5,6 @@
 namespace suimon {
 namespace {
 
-// capacity / rate, rounded up to a nanosecond: how long an empty bucket takes to fill.
-Duration fill_time(const Limit& limit) {
-  using detail::uint128;
-  const detail::Scale scale = detail::exact_scale(limit);
-  return detail::wait_until(scale, Instant{}, scale.burst(), 0);
-}
-
 // How many more requests of this cost a limit would admit now.
 std::uint64_t requests_left(const LimitFacts& limit) {
   return limit.remaining / std::max<std::uint64_t>(1, limit.cost);
@@ -46,19 +39,19 @@ std::optional<Duration> Facts::retry_after() const {
 
 namespace {
 
-LimitFacts facts_of(const Judged& judged, std::size_t i) {
+void add_facts(const Judged& judged, std::size_t i, Facts& facts) {
   const Applied& applied = judged.applied[i];
-  LimitFacts limit;
+  LimitFacts& limit = facts.limits.emplace_back();
   limit.name = applied.rule->name;
   limit.rule = applied.rule;
   limit.outcome = judged.outcome_of(i);
   limit.advertise = applied.rule->advertise;
   limit.shadow = applied.rule->shadow;
   limit.capacity = applied.bucket->parameters.capacity;
-  limit.window = fill_time(applied.bucket->parameters);
+  limit.window = applied.bucket->fill_time;
   if (applied.missing != nullptr) {
     limit.missing = *applied.missing;
-    return limit;
+    return;
   }
   const Decision& decision = judged.decisions[i];
   limit.cost = decision.cost();
@@ -66,7 +59,6 @@ LimitFacts facts_of(const Judged& judged, std::size_t i) {
   limit.reset_after = decision.reset_after();
   limit.retry_after = decision.retry_after();
   limit.next_token_after = decision.next_token_after();
-  return limit;
 }
 
 }  // namespace
@@ -84,11 +76,9 @@ Facts facts_of(const Verdict& verdict) {
   facts.answers = &verdict.ruleset->answers;
   facts.outcome = verdict.outcome;
   facts.size = verdict.applied.size();
-  facts.shadows_count = verdict.shadows.applied.size();
-  for (std::size_t i = 0; i < facts.size; ++i) facts.limits[i] = facts_of(verdict, i);
-  for (std::size_t i = 0; i < facts.shadows_count; ++i) {
-    facts.limits[facts.size + i] = facts_of(verdict.shadows, i);
-  }
+  for (std::size_t i = 0; i < facts.size; ++i) add_facts(verdict, i, facts);
+  const std::size_t shadows = verdict.shadows.applied.size();
+  for (std::size_t i = 0; i < shadows; ++i) add_facts(verdict.shadows, i, facts);
   return facts;
 }
 

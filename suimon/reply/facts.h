@@ -6,12 +6,12 @@
 // Thread rule: a plain value; names, rules and answers point into the policy or the token.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
 
+#include "suimon/base/inline_vector.h"
 #include "suimon/engine/verdict.h"
 
 namespace suimon {
@@ -42,14 +42,15 @@ struct Facts {
   std::string_view domain;
   const AnswerRule* answers = &kDefaultAnswers;  // how the policy wants answers to look
   Outcome outcome = Outcome::allowed;
-  std::size_t size = 0;           // of those that are enforced
-  std::size_t shadows_count = 0;  // of shadow limits, behind them
-  std::array<LimitFacts, kMostCharges> limits;
+  // Those that are enforced, and the shadow limits behind them.
+  InlineVector<LimitFacts, kMostCharges> limits;
+  std::size_t size = 0;  // how many of them are enforced
 
   // The limits that are enforced. Only these are told to callers, who have no use for the others.
   std::span<const LimitFacts> all() const { return {limits.data(), size}; }
   // The shadow limits, for whoever asked for a check.
-  std::span<const LimitFacts> shadows() const { return {limits.data() + size, shadows_count}; }
+  std::span<const LimitFacts> shadows() const { return all_and_shadows().subspan(size); }
+  std::span<const LimitFacts> all_and_shadows() const { return {limits.data(), limits.size()}; }
 
   // The limit that refused (the one that refuses for good, else the longest wait); when nothing
   // refused, the one with the fewest requests of this cost left. Null when no limit applies.

@@ -152,7 +152,8 @@ Result<void> parse_token(std::string_view token, Told& told) {
   }
   while (reader.ok() && !reader.done()) {
     if (told.facts.size == kMostCharges) return refuse();
-    LimitFacts& limit = told.facts.limits[told.facts.size++];
+    LimitFacts& limit = told.facts.limits.emplace_back();
+    ++told.facts.size;
     const std::string_view plain = reader.until(',');
     if (!is_limit_name(plain)) return refuse();  // it is written into header fields as it is
     const auto name = reader.name(plain, told.names);

@@ -1,7 +1,6 @@
 // Verdicts to write about, made by hand.
 #pragma once
 
-#include <utility>
 #include <vector>
 
 #include "suimon/reply/facts.h"
@@ -10,7 +9,8 @@ namespace suimon {
 
 struct Scene {
   LimitFacts& add(std::string_view name, Outcome outcome = Outcome::allowed) {
-    LimitFacts& limit = facts.limits[facts.size++];
+    LimitFacts& limit = facts.limits.emplace_back();
+    ++facts.size;
     limit.name = name;
     limit.outcome = outcome;
     limit.capacity = 10;
@@ -26,10 +26,8 @@ struct Scene {
   // After all others: shadows lie behind them.
   LimitFacts& add_shadow(std::string_view name, Outcome outcome) {
     const Outcome told = facts.outcome;
-    LimitFacts& limit = add(name, outcome);
+    LimitFacts& shadow = add(name, outcome);
     --facts.size;
-    std::swap(limit, facts.limits[facts.size + facts.shadows_count]);
-    LimitFacts& shadow = facts.limits[facts.size + facts.shadows_count++];
     shadow.shadow = true;
     facts.outcome = told;
     return shadow;
