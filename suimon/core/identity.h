@@ -40,9 +40,10 @@ SipKey derive(const Secret& secret, std::string_view purpose, std::string_view n
 // ("aa", "b") and ("a", "ab") never meet.
 void append_part(std::string& encoded, std::string_view part);
 
-// The Key of encoded parts under a limit's derived key. Source: SipHash-1-3 with 128 bits.
+// The Key of encoded parts under a limit's derived key. Source: SipHash-2-4 with 128 bits, the
+// conservative form, because keys leave the process: to stores, the event log and whoever asks.
 inline Key key_of(const SipKey& limit_key, std::string_view encoded) {
-  const Hash128 hash = siphash128<1, 3>(limit_key, encoded);
+  const Hash128 hash = siphash128<2, 4>(limit_key, encoded);
   return {hash.high, hash.low};
 }
 
@@ -62,14 +63,14 @@ LimitHash derive_limit(const Secret& secret, std::string_view name);
 inline Key key_of(const LimitHash& limit, std::string_view encoded) {
   constexpr std::uint64_t kPlace = (1U << kPlaceBits) - 1;
   Key key = key_of(limit.own, encoded);
-  key.high = (key.high & ~kPlace) | (siphash64<1, 3>(limit.place, encoded) & kPlace);
+  key.high = (key.high & ~kPlace) | (siphash64<2, 4>(limit.place, encoded) & kPlace);
   return key;
 }
 
-// The same with 64 bits and no place, in less time, for keys that meet only each other, in one
-// table: of ten million of them two are taken for one with a probability of 3 in a million. Every
-// bit is used once: the table finds a key by the lower half and tells it by the 48 highest bits of
-// the other.
+// The same with 64 bits and no place, in less time (SipHash-1-3), for keys that meet only each
+// other, in one table: of ten million of them two are taken for one with a probability of 3 in a
+// million. Every bit is used once: the table finds a key by the lower half and tells it by the 48
+// highest bits of the other.
 [[gnu::always_inline]] inline Key short_key_of(const SipKey& limit_key, std::string_view encoded) {
   const std::uint64_t hash = siphash64<1, 3>(limit_key, encoded);
   return {hash << 16, hash};
