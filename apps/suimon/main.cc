@@ -7,6 +7,7 @@
 
 #include "apps/suimon/commands.h"
 #include "apps/suimon/print.h"
+#include "apps/suimon/standard_files.h"
 #include "suimon/base/text.h"
 #include "suimon/door/doors.h"
 #include "suimon/replay/run.h"
@@ -295,6 +296,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (!suimon::app::open_standard_files()) return suimon::app::kFailed;
   try {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {

@@ -1,5 +1,6 @@
 """What operators meet in the finished program: metrics, reloads, starting and stopping."""
 
+import contextlib
 import fcntl
 import os
 import signal
@@ -218,6 +219,27 @@ class Stopping(HttpTest):
             daemon.kill()
             daemon.wait()
             os.close(read_end)
+
+    def test_closed_standard_files_are_nobodys_connection(self):
+        policy, socket = self.folder / "closed.yaml", self.folder / "closed.sock"
+        policy.write_text(POLICY)
+
+        def answers():
+            with contextlib.suppress(OSError), Client(str(socket)) as client:
+                return client.ask("GET", "/readyz").status == 200
+
+        daemon = subprocess.Popen(
+            ["sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-', program(), "serve", "--config", policy,
+             "--http", f"unix:{socket}", "--admin", "off", "--secret-file", self.folder / "secret"])
+        try:
+            until(answers, "the daemon to be ready")
+            for number in (0, 1, 2):
+                self.assertEqual(os.readlink(f"/proc/{daemon.pid}/fd/{number}"), "/dev/null")
+            daemon.send_signal(signal.SIGTERM)
+            self.assertEqual(daemon.wait(10), 0)
+        finally:
+            daemon.kill()
+            daemon.wait()
 
     def test_a_second_SIGTERM_does_not_wait(self):
         with Client(self.http) as client:
