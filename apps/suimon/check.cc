@@ -5,6 +5,7 @@
 #include "apps/suimon/commands.h"
 #include "apps/suimon/print.h"
 #include "apps/suimon/trial.h"
+#include "suimon/base/json.h"
 #include "suimon/base/text.h"
 #include "suimon/reply/body.h"
 #include "suimon/reply/facts.h"
@@ -14,8 +15,9 @@ namespace suimon::app {
 namespace {
 
 // "1.5" seconds, exactly, in nanoseconds; nothing for anything else.
+constexpr std::int64_t kMostSeconds = 9'000'000'000;  // 285 years
+
 std::optional<Duration> parse_seconds(std::string_view text) {
-  constexpr std::int64_t kMostSeconds = 9'000'000'000;
   const auto dot = text.find('.');
   const std::string_view whole = text.substr(0, dot);
   std::string decimals(dot == std::string_view::npos ? std::string_view{} : text.substr(dot + 1));
@@ -25,8 +27,21 @@ std::optional<Duration> parse_seconds(std::string_view text) {
   decimals.resize(9, '0');
   const auto seconds = parse_number<std::int64_t>(whole);
   const auto nanoseconds = parse_number<std::int64_t>(decimals);
-  if (!seconds || !nanoseconds || *seconds > kMostSeconds) return std::nullopt;
+  if (!seconds || !nanoseconds || *seconds < 0 || *seconds > kMostSeconds) return std::nullopt;
   return std::chrono::seconds(*seconds) + Duration(*nanoseconds);
+}
+
+std::optional<Duration> seconds_of(std::string_view flag, std::string_view text) {
+  const auto seconds = parse_seconds(text);
+  if (!seconds) {
+    std::string read;
+    append_json_string(read, text);
+    app::print(stderr,
+               "{}: {} is no number of seconds; write 0 to {}, with up to nine decimals, such as "
+               "1.5\n",
+               flag, read, kMostSeconds);
+  }
+  return seconds;
 }
 
 // `language` as in Accept-Language; "" is the policy's.
@@ -56,12 +71,9 @@ struct Heard {
 }  // namespace
 
 int check(const CheckOptions& options) {
-  const auto at = parse_seconds(options.at);
-  const auto every = parse_seconds(options.every);
-  if (!at || !every) {
-    app::print(stderr, "--at and --every take seconds with up to nine decimals, such as 1.5\n");
-    return kWrongUsage;
-  }
+  const auto at = seconds_of("--at", options.at);
+  const auto every = seconds_of("--every", options.every);
+  if (!at || !every) return kWrongUsage;
   const auto asked = read_asked(options.attributes);
   if (!asked) return kWrongUsage;
   const auto trial = Trial::open(options.config, random_secret(), Instant{*at});

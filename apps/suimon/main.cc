@@ -1,14 +1,13 @@
 // The command line of suimon.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <iostream>
 #include <new>
 
+#include "apps/suimon/command_line.h"
 #include "apps/suimon/commands.h"
 #include "apps/suimon/print.h"
 #include "apps/suimon/standard_files.h"
-#include "suimon/base/text.h"
 #include "suimon/door/doors.h"
 #include "suimon/replay/run.h"
 
@@ -18,95 +17,13 @@ using suimon::Identify;
 using suimon::kIdentifyNames;
 using suimon::kWhenFullNames;
 using suimon::WhenFull;
+using suimon::app::choice;
+using suimon::app::config_option;
+using suimon::app::has_config;
 using suimon::app::kGood;
+using suimon::app::kWholeNumber;
 using suimon::app::kWrongUsage;
-
-// CLI11 would take "-1" for 2^64 - 1.
-// NOLINTNEXTLINE(cert-err58-cpp): nothing runs yet that could be told
-const CLI::Validator kWholeNumber(
-    [](std::string& text) {
-      const bool good =
-          suimon::parse_number<std::uint64_t>(text) && (text.size() == 1 || text.front() != '0');
-      return good ? std::string() : "\"" + text + "\" is no whole number from 0 to 2^64 - 1";
-    },
-    "UINT", "whole number");
-
-// Required, but checked by us: CLI11 would say so before it names a misspelt flag.
-bool has_config(const std::string& config) {
-  if (!config.empty()) return true;
-  std::cerr << "--config is required: the policy, a file or a directory of them\n";
-  return false;
-}
-
-// "servee" for "serve": the command that was probably meant, or "".
-std::string probably_meant(const CLI::App& app, const std::string& word) {
-  for (const CLI::App* command : app.get_subcommands({})) {
-    const std::string& name = command->get_name();
-    if (word.starts_with(name.substr(0, 3)) || name.starts_with(word)) return name;
-  }
-  return {};
-}
-
-int no_command(const CLI::App& app) {
-  const std::vector<std::string> words = app.remaining();
-  if (words.empty()) {
-    std::cerr << "a command is missing; suimon --help lists them\n";
-    return kWrongUsage;
-  }
-  if (words.front().starts_with('-')) {
-    std::cerr << "unknown flag " << words.front() << "; suimon --help lists them\n";
-    return kWrongUsage;
-  }
-  const std::string meant = probably_meant(app, words.front());
-  std::cerr << "unknown command \"" << words.front() << "\""
-            << (meant.empty() ? "; suimon --help lists them" : "; did you mean " + meant + "?")
-            << '\n';
-  return kWrongUsage;
-}
-
-CLI::Option* config_option(CLI::App& command, std::string& config) {
-  return command.add_option("--config", config, "the policy: a file, or a directory of them")
-      ->envname("SUIMON_CONFIG");
-}
-
-// A word of a list, and which one it is.
-CLI::Validator one_of(std::span<const std::string_view> words) {
-  return CLI::Validator(
-      [words](std::string& word) {
-        if (std::find(words.begin(), words.end(), word) != words.end()) return std::string();
-        std::string known;
-        for (const std::string_view one : words)
-          known.append(known.empty() ? "" : ", ").append(one);
-        return "\"" + word + "\" is not known; write " + known;
-      },
-      "WORD");
-}
-template <class Enum>
-Enum choice(const std::string& word, std::span<const std::string_view> words) {
-  return static_cast<Enum>(std::find(words.begin(), words.end(), word) - words.begin());
-}
-
-// Has each command look at its own environment variables only. Otherwise CLI11 reads those of all
-// commands, and a mistake in one for `serve` would keep an operator from `top`.
-void keep_environments_apart(CLI::App& app) {
-  for (CLI::App* command : app.get_subcommands({})) command->parse_complete_callback([] {});
-}
-
-// " (from the environment: SUIMON_THREADS)" when the option that a message begins with was not on
-// the command line, so that nobody looks for the mistake there.
-std::string source_of(const CLI::App& app, int argc, char** argv, const std::string& message) {
-  const std::string flag = message.substr(0, message.find(':'));
-  for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]).starts_with(flag)) return {};
-  }
-  for (const CLI::App* command : app.get_subcommands({})) {
-    const CLI::Option* option = command->get_option_no_throw(flag);
-    if (command->parsed() && option != nullptr && !option->get_envname().empty()) {
-      return " (from the environment: " + option->get_envname() + ")";
-    }
-  }
-  return {};
-}
+using suimon::app::one_of;
 
 // The whole program; what it throws is told by main.
 int run(int argc, char** argv) {
@@ -277,17 +194,19 @@ int run(int argc, char** argv) {
   bench_command.callback([&] { code = suimon::app::bench(bench); });
 
   app.allow_extras();
-  keep_environments_apart(app);
+  suimon::app::keep_environments_apart(app);
   try {
     app.parse(argc, argv);
-    if (app.get_subcommands().empty()) return no_command(app);
+    if (app.get_subcommands().empty()) return suimon::app::no_command(app);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ValidationError)) {
-      std::cerr << error.what() << source_of(app, argc, argv, error.what())
+      std::cerr << error.what() << suimon::app::source_of(app, argc, argv, error.what())
                 << "\nRun with --help for more information.\n";
       return kWrongUsage;
     }
-    return app.exit(error) == 0 ? kGood : kWrongUsage;
+    if (app.exit(error) == 0) return kGood;
+    std::cerr << suimon::app::dashes_hint(app);
+    return kWrongUsage;
   }
   if (code == kGood && !suimon::app::all_written()) return suimon::app::kFailed;
   return code;

@@ -72,6 +72,22 @@ class Words(CommandTest):
                 self.assertTrue(told.startswith(f"{self.policy_file}: {words}"), told)
 
 
+    def test_an_attribute_that_looks_like_a_flag(self):
+        for command in ("check", "explain", "key-hash"):
+            told = self.told(command, "--config", self.policy_file, "--user=u1", code=2)
+            self.assertIn("An attribute is written without dashes: user=u1\n", told)
+        self.assertNotIn("attribute", self.told("explain", "--config", self.policy_file, "--usr", code=2))
+
+    def test_seconds_that_are_none(self):
+        for flag in ("--at", "--every"):
+            for text in ("-1", "1e3", "9000000001", "1.1234567891", "1.", "\x1b"):
+                with self.subTest(flag=flag, text=text):
+                    told = self.told("check", "--config", self.policy_file, f"{flag}={text}", "user=u1", code=2)
+                    self.assertEqual(told, f"{flag}: {json.dumps(text)} is no number of seconds; write 0 to "
+                                           "9000000000, with up to nine decimals, such as 1.5\n")
+            self.told("check", "--config", self.policy_file, f"{flag}=9000000000.999999999", "user=u1", code=0)
+
+
 class Explain(CommandTest):
     def explained(self, *attributes):
         told = json.loads(self.run_it("explain", "--json", *attributes))
