@@ -67,7 +67,10 @@ bool Connection::wants_input() const {
 }
 
 void Connection::on_ready(std::uint32_t events) {
-  if ((events & EPOLLERR) != 0) return close();
+  if ((events & EPOLLERR) != 0) {
+    if (stage_ == Stage::handshake) ++server_.failed_greetings_;
+    return close();
+  }
   if (greeting()) {
     greet();
   } else if ((events & (EPOLLIN | EPOLLHUP)) != 0 || (tls_ && tls_->wants_output())) {

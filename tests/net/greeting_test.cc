@@ -160,6 +160,19 @@ TEST_F(GreetingTest, AHandshakeHasTheTimeOfAHeader) {
   EXPECT_EQ(server_->connections(), 0U);
 }
 
+// So end clients that do not believe the certificate: their alert may be lost in the reset.
+TEST_F(GreetingTest, AHandshakeThatEndsInAResetIsCounted) {
+  start({}, encrypted());
+  Client client(address_);
+  TlsPeer peer(client);
+  client.send(peer.step());
+  work();
+  client.reset_connection();
+  work();
+  EXPECT_EQ(server_->connections(), 0U);
+  EXPECT_EQ(server_->failed_greetings(), 1U);
+}
+
 TEST_F(GreetingTest, AfterTheHandshakeAClientMayBeIdleAsLongAsAnyOther) {
   start({}, encrypted());
   Client client(address_);
