@@ -156,7 +156,7 @@ bool Watch::watch_all(const Wanted& wanted) {
   std::map<int, Interest> watched;
   bool all = true;
   for (const auto& [directory, interest] : wanted) {
-    const auto watch = [this, &directory = directory](const Interest& what) {
+    const auto watch = [this, &directory](const Interest& what) {
       return ::inotify_add_watch(inotify_.get(), directory.c_str(),
                                  kItself | (what.any() ? kEntries : 0));
     };
