@@ -130,6 +130,7 @@ class RedisStore final : public Store {
   bool offset_known_ = false;
   bool well_ = true;  // as operators were told last
   Instant tell_again_ = Instant::min();
+  Instant dispute_again_ = Instant::min();
   redis::Alarm<RedisStore, &RedisStore::flush> flush_;
   redis::Alarm<RedisStore, &RedisStore::expire> expire_;
 };

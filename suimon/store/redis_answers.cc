@@ -137,7 +137,10 @@ void RedisStore::decide(Shard& shard, std::size_t part) {
 }
 
 void RedisStore::dispute(const Waiting& waiting) {
-  if (options_.complain) options_.complain(kDisputed);
+  if (options_.complain && loop_.now() >= dispute_again_) {
+    dispute_again_ = loop_.now() + kTellEvery;
+    options_.complain(kDisputed);
+  }
   fail(waiting, kDisputed, figures_.disputed);
 }
 

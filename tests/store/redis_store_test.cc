@@ -274,6 +274,33 @@ TEST_F(RedisStoreTest, AScriptThatDecidesDifferentlyIsFoundOutAndReported) {
   EXPECT_NE(complaint.find("differently"), std::string::npos);
 }
 
+// The first charge is on its way when the policy changes: its answer is that of the old one.
+TEST_F(RedisStoreTest, AnAnswerIsReadByTheParametersThatWereSent) {
+  const Limit before{3, per_hour(1)};
+  for (const Limit after : {Limit{1, per_hour(1)}, Limit{9, per_hour(1)}, Limit{3, per_hour(2)},
+                            Limit{1, per_second(7)}, Limit{9, per_day(5)}}) {
+    server().ask({"FLUSHALL"});
+    RedisScene scene;
+    ShapeNumber shape = scene.add("limit", before);
+    EXPECT_TRUE(scene.take({{.key = kKey, .amount = 2, .shape = shape}}));
+
+    Errand under_way(scene.store, {{.key = kKey, .shape = shape}});
+    while (scene.store.counted().batches.value() < 2) scene.loop.poll_once(0);
+    ASSERT_FALSE(under_way.heard);
+    shape = scene.add("limit", after);
+    Errand next(scene.store, {{.key = kKey, .shape = shape, .op = Op::peek}});  // takes it over
+    scene.finish(under_way);
+    scene.finish(next);
+    EXPECT_TRUE(under_way.result) << under_way.result.error().text;
+    EXPECT_TRUE(under_way.group.taken);
+    EXPECT_EQ(under_way.decisions[0].capacity(), 3u);
+    EXPECT_EQ(under_way.decisions[0].remaining(), 0u);
+    EXPECT_TRUE(next.result);
+    EXPECT_EQ(next.decisions[0].capacity(), after.capacity);
+    EXPECT_EQ(scene.store.counted().disputed.value(), 0u);
+  }
+}
+
 TEST(RedisShards, TagsCoverTheSlotsEvenly) {
   EXPECT_EQ(redis::slot_of("123456789"), 0x31C3 % 16384);
   EXPECT_EQ(redis::slot_of("{user1000}.following"), redis::slot_of("user1000"));

@@ -67,6 +67,7 @@ void Batch::begin(std::string_view name, const Clock& clock) {
   touches_.clear();
   index_.fill(0);
   asks_.clear();
+  terms_.clear();
   ask_text_.clear();
   patches_ = 0;
 }
@@ -126,14 +127,14 @@ std::uint8_t Batch::ask(const Ask& wanted) {
   const auto found = std::find(asks_.rbegin(), asks_.rend(), wanted);
   if (found != asks_.rend()) return static_cast<std::uint8_t>(asks_.rend() - found - 1);
   asks_.push_back(wanted);
-  append_ask(wanted);
+  terms_.push_back(terms_of(*wanted.tier));
+  append_ask(wanted, terms_.back());
   return static_cast<std::uint8_t>(asks_.size() - 1);
 }
 
-void Batch::append_ask(const Ask& ask) {
+void Batch::append_ask(const Ask& ask, const Terms& terms) {
   using Bucket = algorithms::TokenBucketLedger;
-  const detail::Scale& scale = ask.tier->scale;
-  const Line& line = *ask.tier->line;
+  const detail::Scale& scale = terms.scale;
   const bool tries = ask.op == Op::take || ask.op == Op::peek || ask.op == Op::reserve;
   const bool never = tries && ask.amount > scale.capacity;
   const std::uint64_t amount =
@@ -149,8 +150,8 @@ void Batch::append_ask(const Ask& ask) {
   const uint128 room = tries ? most - need : scale.burst();
   ask_text_ += static_cast<char>(code(ask.op));
   ask_text_ += wide ? '\1' : '\0';
-  for (const Instant instant : {line.changed, line.since}) {
-    if (line.mapped()) {
+  for (const Instant instant : {terms.changed, terms.since}) {
+    if (terms.mapped) {
       append_instant(ask_text_, instant);
     } else {
       append_bytes(ask_text_, kFarSeconds, 5);
@@ -225,24 +226,28 @@ bool Batch::read(const Value& answer) {
   return true;
 }
 
-Batch::Account Batch::account(const Charge& charge, const Tier& tier, std::size_t key) const {
+Batch::Account Batch::account(const Charge& charge, std::size_t at) const {
+  const std::size_t key = charges_[at].key;
+  const Terms& terms = terms_[charges_[at].ask];
   const State& state = states_[key];
   Account account{
-      .charge = &charge, .shape = {&tier}, .place = key, .stored = {}, .now = at_, .step = {}};
+      .charge = &charge, .shape = {&terms}, .place = key, .stored = {}, .now = at_, .step = {}};
   if (!state.present) return account;
-  const Record& record = state.record;
+  const auto told = [&](const Record& record) {
+    return record.p == terms.scale.scale && record.q == terms.scale.token;
+  };
+  Record record = state.record;
   // A clock that steps back, or another server's that lags, stands still for this key.
   if (!clock_.callers) account.now = std::max(at_, record.ledger.at);
-  if (record.p == tier.scale.scale && record.q == tier.scale.token) {
-    account.stored = record.ledger;
-  } else if (state.dirty || !Lineage::foreign(record, tier)) {
-    account.stored = with_algorithm(tier.algorithm, [&](auto algorithm) {
-      const detail::Scale from{.scale = record.p, .token = record.q};
-      return algorithm.convert(record.ledger, from, tier.scale, account.now);
-    });
-  } else {
-    account.stored = Lineage::converted(record, tier, account.now).ledger;
+  // Only behind a charge that refused the group: the script did not come to look at this one.
+  if (!told(record) && !state.dirty && Lineage::foreign(record, terms)) {
+    record = Lineage::converted(record, *tiers_[at], account.now);
   }
+  account.stored =
+      told(record) ? record.ledger : with_algorithm(terms.algorithm, [&](auto algorithm) {
+        const detail::Scale from{.scale = record.p, .token = record.q};
+        return algorithm.convert(record.ledger, from, terms.scale, account.now);
+      });
   return account;
 }
 
@@ -251,8 +256,7 @@ bool Batch::decide(std::size_t part, Accounts& accounts) {
   std::size_t count = 0;
   for (std::size_t i = 0, at = begins_[part]; i < its.group->charges.size(); ++i) {
     if ((its.mask >> i & 1) == 0) continue;
-    accounts[count++] = account(its.group->charges[i], *tiers_[at], charges_[at].key);
-    ++at;
+    accounts[count++] = account(its.group->charges[i], at++);
   }
   const std::span<Account> span(accounts.data(), count);
   const bool taken = decide_jointly<Ledger, TierView>(span);
@@ -271,7 +275,8 @@ void Batch::convert(std::size_t part, std::vector<Patch>& patches) const {
   for (std::size_t at = begins_[part]; at < end; ++at) {
     const std::size_t key = charges_[at].key;
     const State& state = states_[key];
-    if (!state.present || state.dirty || !Lineage::foreign(state.record, *tiers_[at])) continue;
+    if (!state.present || state.dirty || !Lineage::foreign(state.record, terms_of(*tiers_[at])))
+      continue;
     const auto known = std::find_if(patches.begin(), patches.end(),
                                     [&](const Patch& patch) { return patch.key == keys_[key]; });
     if (known != patches.end()) continue;

@@ -98,7 +98,7 @@ class Batch {
     bool dirty = false;  // written by this batch
   };
   struct Ask {
-    const Tier* tier;
+    const Tier* tier;  // which; what it says is read once, into terms_
     Op op;
     std::uint64_t amount;
     Duration max_wait;
@@ -114,8 +114,9 @@ class Batch {
   std::size_t place(const Key& key);
   std::size_t find(const Key& key) const;
   std::uint8_t ask(const Ask& wanted);
-  void append_ask(const Ask& ask);
-  Account account(const Charge& charge, const Tier& tier, std::size_t key) const;
+  void append_ask(const Ask& ask, const Terms& terms);
+  // Of the charge at this place of charges_.
+  Account account(const Charge& charge, std::size_t at) const;
 
   Clock clock_;
   std::string_view name_;
@@ -127,6 +128,7 @@ class Batch {
   std::vector<std::uint8_t> touches_;       // of keys_, up to 2
   std::array<std::uint16_t, 512> index_{};  // of keys_, plus one
   std::vector<Ask> asks_;
+  std::vector<Terms> terms_;  // of asks_, as they are sent
   std::string ask_text_;
   std::string key_text_;
   std::string packed_;

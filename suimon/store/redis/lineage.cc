@@ -119,10 +119,18 @@ void Lineage::map_news(Line& line, Duration offset) {
   line.unmapped.clear();
 }
 
-bool Lineage::foreign(const Record& record, const Tier& tier) {
-  const Line& line = *tier.line;
-  if (!line.mapped() || record.ledger.at < line.changed) return true;
-  return !told_in(record, tier.versions.back()) && record.ledger.at < line.since;
+Terms terms_of(const Tier& tier) {
+  return {.algorithm = tier.algorithm,
+          .scale = tier.scale,
+          .since = tier.line->since,
+          .changed = tier.line->changed,
+          .mapped = tier.line->mapped()};
+}
+
+bool Lineage::foreign(const Record& record, const Terms& terms) {
+  if (!terms.mapped || record.ledger.at < terms.changed) return true;
+  const bool own = record.p == terms.scale.scale && record.q == terms.scale.token;
+  return !own && record.ledger.at < terms.since;
 }
 
 Record Lineage::converted(const Record& record, const Tier& tier, Instant now) {

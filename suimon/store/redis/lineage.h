@@ -24,18 +24,26 @@
 
 namespace suimon::redis {
 
-struct Tier;
+// What a charge is decided by: the parameters in force and how far back records are read in them.
+// A value, so that whoever has sent it understands the answer, whatever a policy has changed since.
+struct Terms {
+  Algorithm algorithm = Algorithm::token_bucket;
+  detail::Scale scale;
+  Instant since = Instant::min();    // as in Line
+  Instant changed = Instant::min();  // as in Line
+  bool mapped = false;               // both are on the store's clock
+};
 
-// The parameters in force, as decide_jointly() sees them. What replaced others is no matter of it:
-// records are converted before.
+// The same as decide_jointly() sees it. What replaced others is no matter of it: records are
+// converted before.
 struct TierView {
-  const Tier* tier = nullptr;
+  const Terms* terms = nullptr;
 
   Algorithm algorithm() const;
   const detail::Scale& scale() const;
   Instant since() const { return {}; }
   TierView next() const { return {}; }
-  explicit operator bool() const { return tier != nullptr; }
+  explicit operator bool() const { return terms != nullptr; }
   friend bool operator==(const TierView& a, const TierView& b);
 };
 
@@ -68,6 +76,8 @@ struct Line {
   bool mapped() const { return unmapped.empty(); }
 };
 
+Terms terms_of(const Tier& tier);
+
 class Lineage {
  public:
   Lineage();
@@ -86,9 +96,9 @@ class Lineage {
     if (!line.mapped()) map_news(line, offset);
   }
 
-  // Whether a record must be converted before `tier` decides on it, or may be read as that of
-  // another tier. Until the limit is mapped every record must.
-  static bool foreign(const Record& record, const Tier& tier);
+  // Whether a record must be converted before it is decided on by `terms`, or may be read as that
+  // of another tier. Until the limit is mapped every record must.
+  static bool foreign(const Record& record, const Terms& terms);
 
   // The record as the tier's parameters read it, each change having taken effect as of its own
   // instant, a change of tier as of `now`. Requires a mapped line.
@@ -116,12 +126,12 @@ class Lineage {
   std::atomic<bool> news_{false};
 };
 
-inline Algorithm TierView::algorithm() const { return tier->algorithm; }
-inline const detail::Scale& TierView::scale() const { return tier->scale; }
+inline Algorithm TierView::algorithm() const { return terms->algorithm; }
+inline const detail::Scale& TierView::scale() const { return terms->scale; }
 inline bool operator==(const TierView& a, const TierView& b) {
-  if (a.tier == b.tier) return true;
-  return a.tier != nullptr && b.tier != nullptr && a.tier->scale.scale == b.tier->scale.scale &&
-         a.tier->scale.token == b.tier->scale.token;
+  if (a.terms == b.terms) return true;
+  return a.terms != nullptr && b.terms != nullptr && a.terms->scale.scale == b.terms->scale.scale &&
+         a.terms->scale.token == b.terms->scale.token;
 }
 
 }  // namespace suimon::redis
