@@ -93,7 +93,7 @@ std::string dashes_hint(const CLI::App& app) {
     if (command->get_option_no_throw("attributes") == nullptr) continue;
     for (const std::string& word : command->remaining()) {
       if (!word.starts_with("--") || word.find('=') == std::string::npos) continue;
-      return "An attribute is written without dashes: " + word.substr(2) + "\n";
+      return "If that is an attribute, write it without dashes: " + word.substr(2) + "\n";
     }
   }
   return {};

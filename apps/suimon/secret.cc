@@ -39,7 +39,7 @@ Result<Secret> read_secret(const net::Fd& file, const std::string& path) {
   if (!key) {
     return failure(
         fmt::format("secret file {} does not hold 32 hexadecimal digits; "
-                    "remove it, and a new one is made",
+                    "write the secret that it should have, such as openssl rand -hex 16 makes",
                     path));
   }
   return Secret{{key->high, key->low}};

@@ -132,6 +132,45 @@ TEST_F(RedisStoreTest, WhatIsNoRecordIsNothing) {
   }
 }
 
+// Whole but for their instants, which no process could have written.
+TEST_F(RedisStoreTest, ARecordFromBeyondAllInstantsIsNothing) {
+  RedisScene scene;
+  constexpr std::int64_t kLowest = -9'223'372'037, kHighest = 9'223'372'036;
+  for (const Limit limit : {Limit{10, per_hour(1)}, Limit{5, {1, 24h * 30}}}) {
+    const ShapeNumber shape = scene.add("limit" + std::to_string(limit.capacity), limit);
+    const auto q = static_cast<std::uint64_t>(limit.refill.period.count());
+    for (const auto& [seconds, nanoseconds] :
+         {std::pair{-(std::int64_t{1} << 39), 0U}, std::pair{kLowest, 145'224'191U},
+          std::pair{kHighest, 854'775'808U}, std::pair{(std::int64_t{1} << 39) - 1, 0U}}) {
+      std::string bytes;
+      redis::append_record(bytes, {.ledger = {.at = Instant{}, .amount = 1}, .p = 1, .q = q});
+      std::string instant;
+      redis::append_bytes(instant, static_cast<std::uint64_t>(seconds) & 0xffffffffff, 5);
+      redis::append_bytes(instant, nanoseconds, 4);
+      bytes.replace(1, instant.size(), instant);
+      bytes.append(redis::kExpiryBytes, '\0');
+      server().ask({"SET", full_name(kKey), bytes});
+      EXPECT_FALSE(redis::parse_record(bytes));
+      EXPECT_TRUE(scene.apply(Op::peek, limit.capacity, shape).allowed()) << seconds;
+      EXPECT_FALSE(scene.take({{.key = kKey, .amount = limit.capacity, .shape = shape},
+                               {.key = kKey, .amount = 1, .shape = shape}}));
+      EXPECT_EQ(scene.apply(Op::take, 1, shape).remaining(), limit.capacity - 1) << seconds;
+      EXPECT_EQ(scene.apply(Op::take, 1, shape).remaining(), limit.capacity - 2) << seconds;
+      expect_expiry_when_full(server(), full_name(kKey), record(kKey));
+      server().ask({"DEL", full_name(kKey)});
+    }
+  }
+}
+
+TEST_F(RedisStoreTest, ALargeStringInTheWayIsRemovedByALook) {
+  RedisScene scene;
+  const ShapeNumber shape = scene.add("limit", {10, per_hour(1)});
+  server().ask({"SETRANGE", full_name(kKey), "5000000", "x"});
+  EXPECT_EQ(scene.apply(Op::peek, 1, shape).remaining(), 10u);
+  EXPECT_EQ(record_text(kKey), "");
+  EXPECT_EQ(server().number({"EXISTS", full_name(kKey)}), 0);
+}
+
 // Another program's record, or one from before a restart with another policy: its debt in tokens
 // stays, and flowed at its own rate until the new one came into force.
 TEST_F(RedisStoreTest, ARecordInUnknownParametersIsReadByItsOwn) {

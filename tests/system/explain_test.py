@@ -75,7 +75,7 @@ class Words(CommandTest):
     def test_an_attribute_that_looks_like_a_flag(self):
         for command in ("check", "explain", "key-hash"):
             told = self.told(command, "--config", self.policy_file, "--user=u1", code=2)
-            self.assertIn("An attribute is written without dashes: user=u1\n", told)
+            self.assertIn("If that is an attribute, write it without dashes: user=u1\n", told)
         self.assertNotIn("attribute", self.told("explain", "--config", self.policy_file, "--usr", code=2))
 
     def test_seconds_that_are_none(self):

@@ -70,6 +70,7 @@ std::optional<Record> parse_record(std::string_view bytes) {
   if (form != (size == kCompactBytes ? 1U : 2U) || at.nanoseconds >= kBillion) return std::nullopt;
   Record record;
   record.ledger.at = joined(at);
+  if (parted(record.ledger.at) != at) return std::nullopt;  // beyond all instants
   if (form == 1) {
     record.ledger.amount = read_bytes(bytes, 7);
     record.p = static_cast<std::uint64_t>(read_bytes(bytes, 7));

@@ -36,6 +36,7 @@ struct Record {
 struct Parted {
   std::int64_t seconds = 0;
   std::uint32_t nanoseconds = 0;  // below 10^9
+  friend bool operator==(const Parted&, const Parted&) = default;
 };
 Parted parted(Instant instant);
 // Saturates at the ends of the range.

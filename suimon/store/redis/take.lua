@@ -14,6 +14,7 @@ local call, unpack_struct, pack, byte, sub, floor, format =
   redis.call, struct.unpack, struct.pack, string.byte, string.sub, math.floor, string.format
 local keys, batch = KEYS, ARGV[1]
 local EXACT = 9007199254740992
+local LARGE = 1024  -- far from any record
 local NO_EXPIRY = '\0\0\0\0\0'
 local COMPACT, WIDE = '<Bi5I4I7I7I7I5', '<Bi5I4I3I3I3I3I3I3I3I3I3I3I3I3I5'
 
@@ -103,6 +104,12 @@ local function keep(k)
   end
 end
 
+-- Whether it is an instant of 64 bits of nanoseconds.
+local function known(s, n)
+  return (s > -9223372037 or (s == -9223372037 and n >= 145224192)) and
+    (s < 9223372036 or (s == 9223372036 and n <= 854775807))
+end
+
 -- Whether S..Q of the key hold something; what is no record of ours is nothing.
 local function read(k)
   local r = found[k]
@@ -110,13 +117,14 @@ local function read(k)
     local size = #r
     if size == 36 then
       local form, s, n, d, p, q, e = unpack_struct(COMPACT, r)
-      if form == 1 and n < 1e9 and d < EXACT and p < EXACT and q < EXACT and p > 0 and q > 0 then
+      if form == 1 and n < 1e9 and known(s, n) and d < EXACT and p < EXACT and q < EXACT and
+        p > 0 and q > 0 then
         S[k], N[k], D[k], P[k], Q[k], E[k] = s, n, d, p, q, e
         return
       end
     elseif size == 51 then
       local form, s, n, d1, d2, d3, d4, d5, d6, p1, p2, p3, q1, q2, q3 = unpack_struct(WIDE, r)
-      if form == 2 and n < 1e9 and p3 < 65536 and q3 < 65536 and p1 + p2 + p3 > 0 and
+      if form == 2 and n < 1e9 and known(s, n) and p3 < 65536 and q3 < 65536 and p1 + p2 + p3 > 0 and
         q1 + q2 + q3 > 0 and (d6 < 16 or (d6 == 16 and d1 + d2 + d3 + d4 + d5 == 0)) then
         local function norm(a1, a2, a3, a4, a5, a6)
           if a3 < 32 and a4 + a5 + a6 == 0 then return (a3 * 16777216 + a2) * 16777216 + a1 end
@@ -128,6 +136,11 @@ local function read(k)
         return
       end
     end
+  end
+  if r and #r > LARGE then
+    -- Somebody put it there. It would be read and sent again for every look.
+    call('DEL', keys[k])
+    found[k] = false
   end
   S[k], N[k], D[k], P[k], E[k] = -9223372037, 145224192, 0, nil, nil
 end

@@ -67,7 +67,7 @@ while at < last do
     else
       local form, s, n, d, its_rate, e = unpack_struct(RATE, r)
       if its_rate == rate and form == 1 and n < 1e9 and d < EXACT and
-        (s > cs or (s == cs and n >= cn)) then
+        (s > cs or (s == cs and n >= cn)) and s < 9223372036 then
         local ds, dn = ts - s, tn - n
         if dn < 0 then ds, dn = ds - 1, dn + 1e9 end
         if ds >= 0 then

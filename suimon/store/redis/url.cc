@@ -44,7 +44,8 @@ std::string shown(std::string_view text) {
   const std::size_t at = text.rfind('@');
   if (at == std::string_view::npos) return std::string(text);
   const std::size_t mark = text.find("://");
-  const std::size_t begin = mark < at ? mark + 3 : 0;
+  const bool scheme = mark < at && text.find_first_of(":@") == mark;
+  const std::size_t begin = scheme ? mark + 3 : 0;
   return std::string(text.substr(0, begin)) + "***" + std::string(text.substr(at));
 }
 
