@@ -191,12 +191,27 @@ Result<ListenAddress> parse_listen_address(std::string_view text) {
   return address;
 }
 
+namespace {
+
+// "?mode=600" where the address would be read as another one without it.
+std::string mode_text(const ListenAddress& address) {
+  const bool usual = address.mode == ListenAddress{}.mode;
+  if (usual && address.path.find(kModeMark) == std::string::npos) return {};
+  std::string text(kModeMark);
+  for (const unsigned shift : {6U, 3U, 0U}) {
+    text += static_cast<char>('0' + (address.mode >> shift & 7));
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string to_text(const ListenAddress& address) {
   switch (address.kind) {
     case ListenAddress::Kind::off:
       return "off";
     case ListenAddress::Kind::unix_socket:
-      return std::string(kUnixPrefix) + address.path;
+      return std::string(kUnixPrefix) + address.path + mode_text(address);
     case ListenAddress::Kind::tcp:
       break;
   }

@@ -30,7 +30,8 @@ struct ListenAddress {
 
 Result<ListenAddress> parse_listen_address(std::string_view text);
 
-// "127.0.0.1:8080", "[::1]:8080", "unix:/path", "off": what parse_listen_address would read.
+// "127.0.0.1:8080", "[::1]:8080", "unix:/path", "unix:/path?mode=600", "off": what
+// parse_listen_address would read.
 std::string to_text(const ListenAddress& address);
 
 // A listening, non-blocking socket. With `reuse_port` several sockets may share a TCP port, one

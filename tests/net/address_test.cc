@@ -19,8 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(ListenAddress, EveryFormIsReadAndWrittenTheSame) {
-  for (const std::string text : {"127.0.0.1:8080", "[::1]:8080", "localhost:0", "[::]:65535",
-                                 "unix:/run/suimon.sock", "off"}) {
+  for (const std::string text :
+       {"127.0.0.1:8080", "[::1]:8080", "localhost:0", "[::]:65535", "unix:/run/suimon.sock",
+        "unix:/a?mode=600", "unix:/a?mode=x?mode=660", "off"}) {
     const auto address = parse_listen_address(text);
     ASSERT_TRUE(address) << text;
     EXPECT_EQ(to_text(*address), text);

@@ -93,10 +93,11 @@ TEST(RedisUrl, MistakesSayWhatWouldBeRight) {
 }
 
 TEST(RedisUrl, NoMistakeTellsThePassword) {
-  for (const char* text : {"redis://:hunter2@h:0", "redis://:hun/ter2@h", "redis://ann:hunter2@",
-                           "redis://:hunter2@h?timeout=1", "redis:hunter2@://ann:x@h",
-                           "http://:hunter2@h", ":hunter2@h", "redis://ann/x:hunter2@h",
-                           "redis://ann:66?hunter2@h", "redis://ann:66?db=hunter2@h"}) {
+  for (const char* text :
+       {"redis://:hunter2@h:0", "redis://:hun/ter2@h", "redis://ann:hunter2@",
+        "redis://:hunter2@h?timeout=1", "redis:hunter2@://ann:x@h", "redis://a:b@h/x:hunter2@y",
+        "http://:hunter2@h", ":hunter2@h", "redis://ann/x:hunter2@h", "redis://ann:66?hunter2@h",
+        "redis://ann:66?db=hunter2@h"}) {
     const std::string said = mistake(text);
     EXPECT_EQ(said.find("hun"), std::string::npos) << said;
   }

@@ -84,10 +84,10 @@ class Parser {
     return false;
   }
 
-  // A piece of the URL as it may be shown. With an @ that stands behind no password that was read,
-  // it may be one: of somebody who has not encoded its / or ?.
+  // A piece of the URL as it may be shown. Where an @ stands behind the user and password that were
+  // read, it may be part of one: of somebody who has not encoded its /, ? or @.
   std::string quote(std::string_view text) const {
-    if (text_.find('@') != std::string_view::npos && url_.password.empty()) return "\"***\"";
+    if (text_.find('@', user_end_) != std::string_view::npos) return "\"***\"";
     return "\"" + std::string(text) + "\"";
   }
 
@@ -125,6 +125,7 @@ class Parser {
     }
     url_.user = *user;
     url_.password = *password;
+    user_end_ = static_cast<std::size_t>(rest.data() - text_.data());
     return true;
   }
 
@@ -321,6 +322,7 @@ class Parser {
   std::string_view text_;
   Url url_;
   std::string mistake_;
+  std::size_t user_end_ = 0;  // where in text_ the user and password end; 0: none were read
   std::vector<std::string_view> seen_;
 };
 
