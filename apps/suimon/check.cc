@@ -14,9 +14,9 @@
 namespace suimon::app {
 namespace {
 
-// "1.5" seconds, exactly, in nanoseconds; nothing for anything else.
 constexpr std::int64_t kMostSeconds = 9'000'000'000;  // 285 years
 
+// "1.5" seconds, exactly, in nanoseconds; nothing for anything else.
 std::optional<Duration> parse_seconds(std::string_view text) {
   const auto dot = text.find('.');
   const std::string_view whole = text.substr(0, dot);
@@ -31,6 +31,7 @@ std::optional<Duration> parse_seconds(std::string_view text) {
   return std::chrono::seconds(*seconds) + Duration(*nanoseconds);
 }
 
+// What a flag says; a mistake is told.
 std::optional<Duration> seconds_of(std::string_view flag, std::string_view text) {
   const auto seconds = parse_seconds(text);
   if (!seconds) {

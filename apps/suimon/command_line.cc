@@ -70,6 +70,7 @@ CLI::Validator one_of(std::span<const std::string_view> words) {
       },
       "WORD");
 }
+
 void keep_environments_apart(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands({})) command->parse_complete_callback([] {});
 }

@@ -71,7 +71,6 @@ class Words(CommandTest):
                 told = self.told("validate", self.policy_file, code=2)
                 self.assertTrue(told.startswith(f"{self.policy_file}: {words}"), told)
 
-
     def test_an_attribute_that_looks_like_a_flag(self):
         for command in ("check", "explain", "key-hash"):
             told = self.told(command, "--config", self.policy_file, "--user=u1", code=2)

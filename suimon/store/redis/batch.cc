@@ -233,21 +233,19 @@ Batch::Account Batch::account(const Charge& charge, std::size_t at) const {
   Account account{
       .charge = &charge, .shape = {&terms}, .place = key, .stored = {}, .now = at_, .step = {}};
   if (!state.present) return account;
-  const auto told = [&](const Record& record) {
-    return record.p == terms.scale.scale && record.q == terms.scale.token;
-  };
   Record record = state.record;
   // A clock that steps back, or another server's that lags, stands still for this key.
   if (!clock_.callers) account.now = std::max(at_, record.ledger.at);
   // Only behind a charge that refused the group: the script did not come to look at this one.
-  if (!told(record) && !state.dirty && Lineage::foreign(record, terms)) {
+  if (!told_in(record, terms.scale) && !state.dirty && Lineage::foreign(record, terms)) {
     record = Lineage::converted(record, *tiers_[at], account.now);
   }
-  account.stored =
-      told(record) ? record.ledger : with_algorithm(terms.algorithm, [&](auto algorithm) {
-        const detail::Scale from{.scale = record.p, .token = record.q};
-        return algorithm.convert(record.ledger, from, terms.scale, account.now);
-      });
+  account.stored = told_in(record, terms.scale)
+                       ? record.ledger
+                       : with_algorithm(terms.algorithm, [&](auto algorithm) {
+                           const detail::Scale from{.scale = record.p, .token = record.q};
+                           return algorithm.convert(record.ledger, from, terms.scale, account.now);
+                         });
   return account;
 }
 

@@ -129,8 +129,7 @@ Terms terms_of(const Tier& tier) {
 
 bool Lineage::foreign(const Record& record, const Terms& terms) {
   if (!terms.mapped || record.ledger.at < terms.changed) return true;
-  const bool own = record.p == terms.scale.scale && record.q == terms.scale.token;
-  return !own && record.ledger.at < terms.since;
+  return !told_in(record, terms.scale) && record.ledger.at < terms.since;
 }
 
 Record Lineage::converted(const Record& record, const Tier& tier, Instant now) {

@@ -78,6 +78,10 @@ struct Line {
 
 Terms terms_of(const Tier& tier);
 
+inline bool told_in(const Record& record, const detail::Scale& scale) {
+  return record.p == scale.scale && record.q == scale.token;
+}
+
 class Lineage {
  public:
   Lineage();
